@@ -1,0 +1,128 @@
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "commands.hpp"
+#include "formulas.hpp"
+#include "output.hpp"
+#include "trainplan/cost/params.hpp"
+#include "trainplan/io/load.hpp"
+#include "trainplan/io/shipped.hpp"
+#include "trainplan/report/lists.hpp"
+
+namespace trainplan {
+namespace {
+
+/// Calls use(name, text, file) for every shipped config of a kind.
+template <class F>
+void for_each_shipped(std::string_view kind, F use) {
+  for (const Shipped& s : shipped())
+    if (s.kind == kind) use(std::string(s.name), s.text, std::string(kind) + "/" + std::string(s.name) + ".json");
+}
+
+std::vector<ListedCluster> clusters(Issues& issues) {
+  std::vector<ListedCluster> out;
+  for_each_shipped("clusters", [&](const std::string& name, std::string_view text, const std::string& file) {
+    if (auto c = load_cluster_text(text, file, issues)) out.push_back({name, **c});
+  });
+  return out;
+}
+
+Report list_accelerators(Issues& issues) {
+  std::vector<Accelerator> out;
+  for_each_shipped("accelerators", [&](const std::string&, std::string_view text, const std::string& file) {
+    if (auto a = load_accelerator_text(text, file, issues)) out.push_back(std::move(*a));
+  });
+  return accelerator_list_report(out);
+}
+
+Report list_frameworks(Issues& issues) {
+  std::vector<FrameworkProfile> out;
+  for_each_shipped("frameworks", [&](const std::string&, std::string_view text, const std::string& file) {
+    if (auto f = load_framework_text(text, file, issues)) out.push_back(**f);
+  });
+  return framework_list_report(out);
+}
+
+/// The first shipped config of a kind that loads.
+template <class T>
+std::optional<Checked<T>> any_of(std::string_view kind, Issues& issues,
+                                 std::optional<Checked<T>> (*load)(std::string_view, std::string_view, Issues&)) {
+  std::optional<Checked<T>> out;
+  for_each_shipped(kind, [&](const std::string&, std::string_view text, const std::string& file) {
+    if (!out) out = load(text, file, issues);
+  });
+  return out;
+}
+
+/// A model's parameters are the same on every cluster and in every framework: any will do to ask the formulas.
+Report list_models(Issues& issues) {
+  const auto cluster = any_of<ClusterSpec>("clusters", issues, load_cluster_text);
+  const auto framework = any_of<FrameworkProfile>("frameworks", issues, load_framework_text);
+  const auto calibration = any_of<Calibration>("calibration", issues, load_calibration_text);
+  const std::vector<Listed> listed = list_shipped("models");
+  std::vector<ListedModel> out;
+  for_each_shipped("models", [&](const std::string& name, std::string_view text, const std::string& file) {
+    const auto model = load_model_text(text, file, issues);
+    if (!model || !cluster || !framework || !calibration) return;
+    const Problem problem(*model, *cluster, *framework, *calibration, Recipe{});
+    Eval rec;
+    const double params = params_cost(rec, bind(rec, problem, Plan{}), problem, Plan{}, 0).total.num();
+    std::vector<std::string> aliases;
+    for (const Listed& l : listed)
+      if (l.name == name) aliases = l.aliases;
+    out.push_back({name, std::move(aliases), **model, params});
+  });
+  return model_list_report(out);
+}
+
+Report list_constants(Issues& issues) {
+  const auto calibration = load_calibration(issues);
+  return constant_list_report(calibration ? **calibration : Calibration{}, anchors(issues));
+}
+
+using Lister = std::function<Report(Issues&)>;
+
+const std::map<std::string, Lister>& listers() {
+  static const std::map<std::string, Lister> all{
+      {"models", list_models},
+      {"clusters", [](Issues& issues) { return cluster_list_report(clusters(issues)); }},
+      {"accelerators", list_accelerators},
+      {"frameworks", list_frameworks},
+      {"formulas", [](Issues&) { return formula_list_report(formula_chapters(), true); }},
+      {"rules", [](Issues&) { return rule_list_report(rules()); }},
+      {"constants", list_constants},
+  };
+  return all;
+}
+
+int run_list(const std::string& what, const OutputOptions& output) {
+  Issues issues;
+  const Report report = listers().at(what)(issues);
+  if (issues.has_errors()) return emit(issues, output);  // warnings belong to whoever plans with a model
+  return emit(report, output);
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Outcome& outcome) {
+  struct Options {
+    std::string what;
+    OutputOptions output;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("list", "list what is shipped");
+  std::vector<std::string> names;
+  for (const auto& [name, lister] : listers()) names.push_back(name);
+  command->add_option("what", options->what, "what to list")->required()->check(CLI::IsMember(names));
+  add_output_options(*command, options->output);
+  command->callback([options, &outcome] { outcome.status = run_list(options->what, options->output); });
+}
+
+}  // namespace trainplan

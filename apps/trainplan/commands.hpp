@@ -1,0 +1,22 @@
+/// The commands: each adds its subcommand, whose callback runs it and leaves the exit status in `outcome`.
+#pragma once
+
+#include "exit_code.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace trainplan {
+
+struct Outcome {
+  int status = ExitCode::Fits;
+};
+
+void add_plan(CLI::App& app, Outcome& outcome);
+void add_check(CLI::App& app, Outcome& outcome);
+void add_explain(CLI::App& app, Outcome& outcome);
+void add_calc(CLI::App& app, Outcome& outcome);
+void add_list(CLI::App& app, Outcome& outcome);
+
+}  // namespace trainplan

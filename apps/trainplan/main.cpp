@@ -1,0 +1,99 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.hpp"
+#include "output.hpp"
+#include "trainplan/io/suggest.hpp"
+
+namespace {
+
+using namespace trainplan;
+
+/// Names of the options of a command, or of the commands, that a mistyped word may have meant.
+std::vector<std::string> known_names(const CLI::App& app, bool options) {
+  std::vector<std::string> names;
+  if (!options)
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  else
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+/// Every word that nothing on the command line takes, each with the name that it may stand for.
+Issues unexpected_words(const CLI::App& app) {
+  const std::vector<const CLI::App*> given = [&] {
+    const auto subs = app.get_subcommands();
+    return std::vector<const CLI::App*>(subs.begin(), subs.end());
+  }();
+  const CLI::App& command = given.empty() ? app : *given.back();
+  const std::string name = given.empty() ? "trainplan" : "trainplan " + command.get_name();
+  Issues issues;
+  for (const std::string& word : app.remaining(true)) {
+    const bool option = word.starts_with('-');
+    const std::vector<std::string> known = known_names(command, option);
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    const std::string_view near = nearest(word.substr(0, word.find('=')), views);
+    Issue issue{.rule = "usage", .pointer = word, .must = "be an argument of " + name};
+    if (option) issue.must = "be an option of " + name;
+    if (!option && given.empty()) issue.must = "be a command of trainplan";
+    issue.hint = near.empty() ? "see " + name + " --help" : "did you mean \"" + std::string(near) + "\"?";
+    issues.add(std::move(issue));
+  }
+  return issues;
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  Issues issues = unexpected_words(app);
+  if (error.get_name() != "ExtrasError" || issues.all().empty()) {
+    const auto given = app.get_subcommands();
+    const std::string name = given.empty() ? "trainplan" : "trainplan " + given.back()->get_name();
+    issues.add({.rule = "usage", .pointer = name, .must = error.what(), .hint = "see " + name + " --help"});
+  }
+  return emit(issues, OutputOptions{});
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Plans for training large models on clusters of accelerators, every number explained.", "trainplan"};
+  app.set_version_flag("--version", std::string("trainplan ") + TRAINPLAN_VERSION, "print the version and exit");
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  Outcome outcome;
+  add_plan(app, outcome);
+  add_check(app, outcome);
+  add_explain(app, outcome);
+  add_calc(app, outcome);
+  add_list(app, outcome);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return write_output(app.help(), {}) ? ExitCode::Fits : ExitCode::BadInput;
+  } catch (const CLI::CallForVersion& version) {
+    return write_output(std::string(version.what()) + "\n", {}) ? ExitCode::Fits : ExitCode::BadInput;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, error);
+  }
+  return outcome.status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error of write(), reported like a full disk
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "trainplan: out of memory\n");
+  } catch (const std::exception& defect) {
+    fmt::print(stderr, "trainplan: internal error, please report it: {}\n", defect.what());
+  }
+  return trainplan::ExitCode::Defect;
+}

@@ -1,0 +1,122 @@
+#include "output.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "exit_code.hpp"
+
+namespace trainplan {
+namespace {
+
+constexpr int kColumns = 100;
+
+bool colour_on(int fd) {
+  const char* off = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
+  return (off == nullptr || *off == '\0') && !dumb && ::isatty(fd) == 1;
+}
+
+/// 0, or the error number.
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n > 0) {
+      text.remove_prefix(static_cast<std::size_t>(n));
+    } else if (n == 0) {
+      return EIO;
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+/// Some file systems report a full disk only at fsync or close.
+int write_and_close(int fd, std::string_view text, bool sync) {
+  int error = write_all(fd, text);
+  if (error == 0 && sync && ::fsync(fd) != 0) error = errno;
+  if (::close(fd) != 0 && error == 0) error = errno;
+  return error;
+}
+
+/// Permissions of the file that is replaced, or what the umask leaves of 0666.
+mode_t mode_for(const std::string& path) {
+  struct stat old {};
+  if (::stat(path.c_str(), &old) == 0) return old.st_mode & 07777;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+/// Writes a new file beside `path` and renames it, so that a reader sees the old text or the new one.
+int replace_file(const std::string& path, std::string_view text) {
+  std::string temporary = path + ".XXXXXX";
+  const int fd = ::mkstemp(temporary.data());
+  if (fd < 0) return errno;
+  int error = ::fchmod(fd, mode_for(path)) == 0 ? 0 : errno;
+  const int written = write_and_close(fd, text, true);
+  if (error == 0) error = written;
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) ::unlink(temporary.c_str());
+  return error;
+}
+
+/// A device, a pipe or a directory is never replaced by a file.
+int write_file(const std::string& file, std::string_view text) {
+  std::error_code failed;
+  const std::filesystem::path target = std::filesystem::canonical(file, failed);
+  if (failed) return replace_file(file, text);
+  if (std::filesystem::is_regular_file(target, failed)) return replace_file(target.string(), text);
+  const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
+  return fd < 0 ? errno : write_and_close(fd, text, false);
+}
+
+void complain(std::string_view text) { write_all(STDERR_FILENO, text); }
+
+}  // namespace
+
+void add_output_options(CLI::App& command, OutputOptions& options) {
+  const std::map<std::string, Format> formats{
+      {"text", Format::Text}, {"markdown", Format::Markdown}, {"json", Format::Json}};
+  command
+      .add_option_function<std::string>(
+          "--format", [formats, &options](const std::string& name) { options.format = formats.at(name); },
+          "text, markdown or json (default text)")
+      ->check(CLI::IsMember({"text", "markdown", "json"}))
+      ->type_name("FORMAT");
+  command.add_option("-o,--output", options.file, "write to this file instead of standard output")->type_name("FILE");
+}
+
+int emit(const Report& report, const OutputOptions& options) {
+  const Style style{.colour = options.file.empty() && colour_on(STDOUT_FILENO), .columns = kColumns};
+  if (!write_output(render(report, options.format, style), options.file)) return ExitCode::BadInput;
+  return report.verdict == Verdict::DoesNotFit ? ExitCode::DoesNotFit : ExitCode::Fits;
+}
+
+int emit(const Issues& issues, const OutputOptions& options) {
+  const Style style{.colour = colour_on(STDERR_FILENO), .columns = kColumns};
+  const Format format = options.format == Format::Json ? Format::Json : Format::Text;
+  if (!issues.all().empty()) complain(render(issues, format, style));
+  return issues.has_errors() ? ExitCode::BadInput : ExitCode::Fits;
+}
+
+bool write_output(std::string_view text, const std::string& file) {
+  const int error = file.empty() ? write_all(STDOUT_FILENO, text) : write_file(file, text);
+  if (error == 0) return true;
+  const std::string name = file.empty() ? "standard output" : file;
+  complain(fmt::format("trainplan: cannot write {}: {}\n", name, std::strerror(error)));
+  return false;
+}
+
+}  // namespace trainplan

@@ -1,0 +1,50 @@
+/// A number with what it is, and text with such numbers in it; only a renderer turns them into characters.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace trainplan {
+
+/// What a number is, and so how it is shown. Memory is GiB, traffic decimal GB; JSON has base units.
+enum class Unit : unsigned char {
+  Count,      // an integer when it is one
+  Memory,     // bytes, GiB
+  MemoryBoth, // bytes, GiB with GB beside it
+  Traffic,    // bytes, decimal GB
+  Time,
+  Share,      // 0.42 is 42 %
+  Flops,
+  FlopRate,
+  ByteRate,
+  Params,
+  Tokens,
+  TokenRate,
+  FlopsPerToken,
+  BytesPerParam,
+  Usd,
+  UsdPerHour,  // from dollars per second
+  GpuTime,     // seconds of one GPU, shown as GPU-hours
+};
+
+struct Value {
+  double number = 0;
+  Unit unit = Unit::Count;
+};
+
+/// Text that is typed as it stands: an id, a formula, a command.
+struct Code {
+  std::string text;
+};
+
+/// Empty, text, a number, or yes/no.
+using Cell = std::variant<std::monostate, std::string, Value, bool, Code>;
+
+/// Text with values in it.
+using Sentence = std::vector<std::variant<std::string, Value>>;
+
+/// Fits with the planning margin free, fits the gate only, or does not fit.
+enum class Verdict : unsigned char { None, Fits, Tight, DoesNotFit };
+
+}  // namespace trainplan

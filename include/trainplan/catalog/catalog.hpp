@@ -1,0 +1,91 @@
+/// Every formula that can be called by name, in chapters.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "trainplan/cost/activations.hpp"
+#include "trainplan/cost/checkpoint.hpp"
+#include "trainplan/cost/comm.hpp"
+#include "trainplan/cost/compute.hpp"
+#include "trainplan/cost/degrees.hpp"
+#include "trainplan/cost/goodput.hpp"
+#include "trainplan/cost/losses.hpp"
+#include "trainplan/cost/memory.hpp"
+#include "trainplan/cost/money.hpp"
+#include "trainplan/cost/params.hpp"
+#include "trainplan/cost/rules_of_thumb.hpp"
+#include "trainplan/cost/schedule.hpp"
+#include "trainplan/cost/stability.hpp"
+#include "trainplan/cost/state.hpp"
+#include "trainplan/cost/step.hpp"
+#include "trainplan/trace/chapter.hpp"
+
+namespace trainplan {
+
+/// id names the chapter in file names and links.
+struct CatalogChapter {
+  std::string_view id, title;
+  std::span<const CatalogEntry> entries;
+};
+
+namespace detail {
+
+template <class C>
+inline constexpr auto kEntries = C::entries();
+
+template <class C>
+constexpr CatalogChapter chapter(std::string_view id, std::string_view title) {
+  return {id, title, std::span<const CatalogEntry>(kEntries<C>)};
+}
+
+inline constexpr std::array kChapters{
+    chapter<DegreeFormulas>("degrees", "Degrees of parallelism"),
+    chapter<ParamsFormulas>("params", "Parameters"),
+    chapter<StateFormulas>("state", "Training state"),
+    chapter<ActivationFormulas>("activations", "Activations"),
+    chapter<MemoryFormulas>("memory", "Memory of a GPU"),
+    chapter<RuleOfThumbFormulas>("rules-of-thumb", "Rules of thumb"),
+    chapter<ComputeFormulas>("compute", "FLOPs and utilisation"),
+    chapter<CommFormulas>("comm", "Communication"),
+    chapter<ScheduleFormulas>("schedule", "Pipeline schedule"),
+    chapter<StepFormulas>("step", "Step time"),
+    chapter<LossFormulas>("losses", "Losses of a step"),
+    chapter<CheckpointFormulas>("checkpoint", "Checkpoints"),
+    chapter<GoodputFormulas>("goodput", "Failures and goodput"),
+    chapter<StabilityFormulas>("stability", "Spikes and number formats"),
+    chapter<MoneyFormulas>("money", "Time and money"),
+};
+
+inline constexpr std::size_t kFormulaCount = [] {
+  std::size_t n = 0;
+  for (const CatalogChapter& c : kChapters) n += c.entries.size();
+  return n;
+}();
+
+inline constexpr std::array<CatalogEntry, kFormulaCount> kCatalog = [] {
+  std::array<CatalogEntry, kFormulaCount> all{};
+  auto out = all.begin();
+  for (const CatalogChapter& c : kChapters) out = std::copy(c.entries.begin(), c.entries.end(), out);
+  return all;
+}();
+
+}  // namespace detail
+
+/// Chapters in the order of the documents.
+constexpr std::span<const CatalogChapter> catalog_chapters() { return detail::kChapters; }
+
+/// All formulas, chapter after chapter.
+constexpr std::span<const CatalogEntry> catalog() { return detail::kCatalog; }
+
+/// The formula of that id, or nullptr.
+constexpr const CatalogEntry* find_formula(std::string_view id) {
+  for (const CatalogEntry& entry : catalog())
+    if (entry.id == id) return &entry;
+  return nullptr;
+}
+
+}  // namespace trainplan

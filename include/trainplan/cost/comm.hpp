@@ -1,0 +1,246 @@
+/// Traffic: bytes that one GPU sends in a step, the link that carries them, and seconds at the link's rate.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "trainplan/cost/inputs.hpp"
+#include "trainplan/cost/params.hpp"
+#include "trainplan/cost/state.hpp"
+#include "trainplan/plan/groups.hpp"
+#include "trainplan/trace/chapter.hpp"
+
+namespace trainplan {
+
+inline constexpr Formula all_reduce_bytes{
+    "all_reduce_bytes", "bytes that a rank sends in a ring all-reduce", Source{"nccl-perf", "2 (n - 1)/n of the payload"},
+    std::array{Arg{"payload", "S", "payload"}, Arg{"n", "n", "ranks", 1}},
+    []<class N>(Bytes<N> payload, Count<N> n) { return 2.0 * payload * (n - 1.0) / n; }};
+
+inline constexpr Formula shard_exchange_bytes{
+    "shard_exchange_bytes", "bytes that a rank sends in an all-gather, reduce-scatter or all-to-all",
+    Source{"nccl-perf", "(n - 1)/n of the payload"},
+    std::array{Arg{"payload", "S", "payload"}, Arg{"n", "n", "ranks", 1}},
+    []<class N>(Bytes<N> payload, Count<N> n) { return payload * (n - 1.0) / n; }};
+
+inline constexpr Formula transfer_time{
+    "transfer_time", "seconds at the rate of a link", Source{"identity", "bytes / bandwidth"},
+    std::array{Arg{"bytes", "V", "bytes"}, Arg{"bandwidth", "W", "bytes of a second", 1e-9}},
+    []<class N>(Bytes<N> bytes, BytesPerSec<N> bandwidth) { return bytes / bandwidth; }};
+
+inline constexpr Formula layer_message_bytes{
+    "layer_message_bytes", "payload of a tensor parallel collective: one layer's hidden states", Source{"megatron-2019", "section 3"},
+    std::array{Arg{"tokens", "T", "tokens"}, Arg{"h", "h", "hidden size"}, Arg{"element", "e", "bytes of an element"}},
+    []<class N>(Tokens<N> tokens, Count<N> h, BytesPerToken<N> element) { return tokens * h * element; }};
+
+inline constexpr Formula tensor_parallel_bytes{
+    "tensor_parallel_bytes", "bytes that a rank sends for tensor parallelism in a step",
+    Source{"megatron-2019", "section 3; sequence parallelism: korthikanti-2022"},
+    std::array{Arg{"collectives", "n_c", "gathers and scatters of a layer and micro-batch"}, Arg{"payload", "S", "payload"},
+               Arg{"t", "t", "tensor parallel degree", 1}, Arg{"layers", "L_s", "layers of the stage"},
+               Arg{"m", "m", "micro-batches of a step"}},
+    []<class N>(Count<N> collectives, Bytes<N> payload, Count<N> t, Count<N> layers, Count<N> m) {
+      return collectives * ((t - 1.0) / t) * payload * layers * m;
+    }};
+
+inline constexpr Formula pipeline_bytes{
+    "pipeline_bytes", "bytes that a stage sends to its neighbours in a step", Source{"megatron-2021", "section 4.1"},
+    std::array{Arg{"forward", "n_f", "chunks that send activations"}, Arg{"backward", "n_b", "chunks that send gradients"},
+               Arg{"m", "m", "micro-batches of a step"}, Arg{"payload", "S", "message of the whole hidden state"},
+               Arg{"t", "t", "ranks that share a message", 1}},
+    []<class N>(Count<N> forward, Count<N> backward, Count<N> m, Bytes<N> payload, Count<N> t) {
+      return (forward + backward) * m * payload / t;
+    }};
+
+inline constexpr Formula context_ring_bytes{
+    "context_ring_bytes", "bytes that a rank sends for ring attention in a step",
+    Source{"ring-attention-2023", "keys and values c - 1 times forward, twice that backward"},
+    std::array{Arg{"c", "c", "context parallel degree", 1}, Arg{"tokens", "T", "tokens of a rank"}, Arg{"kv", "kv", "key or value width"},
+               Arg{"t", "t", "tensor parallel degree", 1}, Arg{"element", "e", "bytes of an element"},
+               Arg{"layers", "L_s", "layers of the stage"}, Arg{"m", "m", "micro-batches of a step"}},
+    []<class N>(Count<N> c, Tokens<N> tokens, Count<N> kv, Count<N> t, BytesPerToken<N> element, Count<N> layers, Count<N> m) {
+      return 3.0 * (c - 1.0) * tokens * (2.0 * kv / t) * element * layers * m;
+    }};
+
+inline constexpr Formula context_all_to_all_bytes{
+    "context_all_to_all_bytes", "bytes that a rank sends for all-to-all context parallelism in a step",
+    Source{"ulysses-2023", "queries, keys, values in and outputs back, forward and backward"},
+    std::array{Arg{"c", "c", "context parallel degree", 1}, Arg{"tokens", "T", "tokens of a rank"}, Arg{"q", "q", "query width"},
+               Arg{"kv", "kv", "key or value width"}, Arg{"t", "t", "tensor parallel degree", 1},
+               Arg{"element", "e", "bytes of an element"}, Arg{"layers", "L_s", "layers of the stage"},
+               Arg{"m", "m", "micro-batches of a step"}},
+    []<class N>(Count<N> c, Tokens<N> tokens, Count<N> q, Count<N> kv, Count<N> t, BytesPerToken<N> element, Count<N> layers, Count<N> m) {
+      return 2.0 * ((c - 1.0) / c) * tokens * ((2.0 * q + 2.0 * kv) / t) * element * layers * m;
+    }};
+
+inline constexpr Formula parameter_bytes{
+    "parameter_bytes", "payload of a collective over the parameters of a rank", Source{"zero-2020", "section 7"},
+    std::array{Arg{"params", "N_s", "parameters of this GPU"}, Arg{"width", "w", "bytes per parameter"}},
+    []<class N>(Params<N> params, BytesPerParam<N> width) { return params * width; }};
+
+inline constexpr Formula zero_elements{
+    "zero_elements", "elements that data parallelism moves, in units of the rank's parameters",
+    Source{"zero-2020", "section 7: one reduce-scatter and the gathers, (n - 1)/n dropped"},
+    std::array{Arg{"params", "N_s", "parameters of this GPU"},
+               Arg{"gathers", "n_ag", "gathers: 1 with ZeRO-1 and 2 or without resharding, 2 with ZeRO-3"}},
+    []<class N>(Params<N> params, Count<N> gathers) { return params * (gathers + 1.0); }};
+
+inline constexpr Formula hsdp_elements{
+    "hsdp_elements", "elements that hybrid sharding moves between its groups",
+    Source{"fsdp-2023", "section 3.2: all-reduce of a shard, (n - 1)/n dropped"},
+    std::array{Arg{"params", "N_s", "parameters of this GPU"},
+               Arg{"shard", "d_s", "ranks of a shard group", 1}},
+    []<class N>(Params<N> params, Count<N> shard) { return 2.0 * params / shard; }};
+
+inline constexpr Formula fsdp_step_bytes{
+    "fsdp_step_bytes", "payload of fully sharded data parallelism in a step",
+    Source{"fsdp-2023", "gathers and reductions counted apart, (n - 1)/n dropped"},
+    std::array{Arg{"params", "N_s", "parameters of this GPU"}, Arg{"gathers", "n_ag", "gathers of a step"},
+               Arg{"gather_width", "w_g", "bytes of a gathered parameter"},
+               Arg{"reductions", "n_rs", "reductions of a step"},
+               Arg{"reduce_width", "w_r", "bytes of a reduced gradient"}},
+    []<class N>(Params<N> params, Count<N> gathers, BytesPerParam<N> gather_width, Count<N> reductions,
+                BytesPerParam<N> reduce_width) {
+      return params * (gathers * gather_width + reductions * reduce_width);
+    }};
+
+inline constexpr Formula link_ratio{
+    "link_ratio", "how many times one link is as fast as another", Source{"identity", "ratio of the rates"},
+    std::array{Arg{"fast", "W_1", "rate of the fast link"},
+               Arg{"slow", "W_2", "rate of the slow link", 1e-9}},
+    []<class N>(BytesPerSec<N> fast, BytesPerSec<N> slow) { return fast / slow; }};
+
+/// One line of traffic: bytes sent and seconds at link rate.
+template <class N>
+struct Traffic {
+  Bytes<N> bytes;
+  Seconds<N> seconds;
+};
+
+/// data[i] sums the rows that may hide behind the same work (HidesBehind order).
+template <class N>
+struct CommCost {
+  Traffic<N> tensor, tensor_regather, context, pipeline, data;
+  std::array<Seconds<N>, 4> data_behind;
+};
+
+namespace detail {
+
+template <Recorder R>
+BytesPerSec<typename R::Num> rate(R& rec, const Problem& problem, GroupShape g, std::string_view symbol) {
+  const Link link = link_of(problem.cluster(), g);
+  return figure<BytesPerSec<typename R::Num>>(rec, symbol, name_of(problem.cluster(), link), bandwidth_of(problem.cluster(), link));
+}
+
+template <Recorder R>
+void tensor_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
+                    Bytes<typename R::Num> message, Count<typename R::Num> layers, Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  if (plan.tp == 1) return;
+  const auto n = rec.template in<Count<N>>({"n_c", "4 gathers and 4 scatters of a layer and micro-batch", "tensor parallelism"}, 8);
+  out.tensor.bytes = rec.apply(tensor_parallel_bytes, {"comm.tp", "V_tp", "tensor parallel"}, n, message, in.tp, layers, m);
+  const auto w = rate(rec, problem, group_of(plan, Axis::Tp), "W_tp");
+  out.tensor.seconds = rec.apply(transfer_time, {"comm.tp_time", "t_tp", "tensor parallel at link rate"}, out.tensor.bytes, w);
+  if (!plan.sequence_parallel) return;
+  const auto again = rec.template in<Count<N>>({"n_g", "gathers of saved inputs for the weight gradients", "sequence parallelism"}, 2);
+  out.tensor_regather.bytes = rec.apply(tensor_parallel_bytes, {"comm.tp_regather", "V_tp_again", "backward re-gather of saved inputs"}, again,
+                                        message, in.tp, layers, m);
+  out.tensor_regather.seconds = rec.apply(transfer_time, {"comm.tp_regather_time", "t_tp_again", "re-gather at link rate"}, out.tensor_regather.bytes, w);
+}
+
+template <Recorder R>
+void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, Tokens<typename R::Num> tokens,
+                     Count<typename R::Num> layers, Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  if (plan.cp == 1) return;
+  const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
+  const Item item{"comm.cp", "V_cp", "context parallel"};
+  out.context.bytes = problem.recipe.cp_mode == CpMode::Ring
+                          ? rec.apply(context_ring_bytes, item, in.cp, tokens, in.kv, in.tp, e, layers, m)
+                          : rec.apply(context_all_to_all_bytes, item, in.cp, tokens, in.query, in.kv, in.tp, e, layers, m);
+  out.context.seconds = rec.apply(transfer_time, {"comm.cp_time", "t_cp", "context parallel at link rate"}, out.context.bytes,
+                                  rate(rec, problem, group_of(plan, Axis::Cp), "W_cp"));
+}
+
+template <Recorder R>
+void pipeline_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, int stage,
+                      Bytes<typename R::Num> message, Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  if (plan.pp == 1) return;
+  const Count<N> forward = stage == plan.pp - 1 ? in.vpp - 1.0 : 1.0 * in.vpp;
+  const Count<N> backward = stage == 0 ? in.vpp - 1.0 : 1.0 * in.vpp;
+  const Count<N> whole = plan.sequence_parallel ? in.tp : Count<N>{1.0};
+  out.pipeline.bytes = rec.apply(pipeline_bytes, {"comm.pp", "V_pp", "pipeline parallel"}, forward, backward, m, message, whole);
+  out.pipeline.seconds = rec.apply(transfer_time, {"comm.pp_time", "t_pp", "pipeline parallel at link rate"}, out.pipeline.bytes,
+                                   rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));
+}
+
+constexpr Axis axis_of(Group group) {
+  switch (group) {
+    case Group::None:
+    case Group::DataParallel: return Axis::DpCp;
+    case Group::Shard: return Axis::Shard;
+    case Group::Replicate: return Axis::Replicate;
+  }
+  return Axis::DpCp;
+}
+
+/// One row of the profile: bytes a step and seconds, as items comm.dp.<row id>.
+template <Recorder R>
+Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, const CommRow& row,
+                                  Params<typename R::Num> params, Count<typename R::Num> m) {
+  using N = typename R::Num;
+  const auto width = rec.template in<BytesPerParam<N>>({"w", row.title, problem.profile().origin}, width_of(row.width, row.bytes_per_param, problem.recipe));
+  const Params<N> share = row.group == Group::Replicate ? params / in.shard : params;
+  const Bytes<N> payload = parameter_bytes(share, width);
+  const Count<N> n = ways(in, row.group);
+  const Bytes<N> once = row.collective == Collective::AllReduce ? all_reduce_bytes(payload, n) : shard_exchange_bytes(payload, n);
+  const Bytes<N> bytes = row.times == Times::PerMicroBatch ? once * m : once;
+  const auto w = rate(rec, problem, group_of(plan, axis_of(row.group)), "W_dp");
+  if constexpr (R::traced) {
+    const std::string id = "comm.dp." + row.id, time_id = id + "_time", time_symbol = "t_" + row.symbol;
+    const std::string_view source = row.collective == Collective::AllReduce ? all_reduce_bytes.source.where : shard_exchange_bytes.source.where;
+    const Bytes<N> named = rec.item({id, row.symbol, row.title, Source{"nccl-perf", source}}, bytes);
+    return {named, rec.apply(transfer_time, {time_id, time_symbol, row.title}, named, w)};
+  } else {
+    return {bytes, transfer_time(bytes, w)};
+  }
+}
+
+template <Recorder R>
+void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, Params<typename R::Num> params,
+                  Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+  for (const CommRow& row : problem.profile().rows(plan.sharding)->traffic) {
+    if (!applies(row.when, problem.recipe, plan) || group_of(plan, axis_of(row.group)).size == 1) continue;
+    const auto t = data_row(rec, in, problem, plan, row, params, m);
+    out.data.bytes = out.data.bytes + t.bytes;
+    out.data.seconds = out.data.seconds + t.seconds;
+    auto& behind = out.data_behind[static_cast<std::size_t>(row.hides)];
+    behind = behind + t.seconds;
+  }
+  out.data.bytes = rec.item({"comm.dp", "V_dp", "data parallel"}, out.data.bytes);
+  out.data.seconds = rec.item({"comm.dp_time", "t_dp", "data parallel at link rate"}, out.data.seconds);
+}
+
+}  // namespace detail
+
+template <Recorder R>
+CommCost<typename R::Num> comm_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, int stage,
+                                    const ParamsCost<typename R::Num>& params, Tokens<typename R::Num> tokens, Count<typename R::Num> m) {
+  using N = typename R::Num;
+  CommCost<N> out;
+  const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
+  const auto message = rec.apply(layer_message_bytes, {"comm.message", "S", "hidden states of one micro-batch"}, tokens, in.hidden, e);
+  detail::tensor_traffic(rec, in, problem, plan, message, params.stage_layers, m, out);
+  detail::context_traffic(rec, in, problem, plan, tokens, params.stage_layers, m, out);
+  detail::pipeline_traffic(rec, in, problem, plan, stage, message, m, out);
+  detail::data_traffic(rec, in, problem, plan, params.stage, m, out);
+  return out;
+}
+
+using CommFormulas =
+    Chapter<all_reduce_bytes, shard_exchange_bytes, transfer_time, layer_message_bytes, tensor_parallel_bytes,
+            pipeline_bytes, context_ring_bytes, context_all_to_all_bytes, parameter_bytes, zero_elements,
+            hsdp_elements, fsdp_step_bytes, link_ratio>;
+
+}  // namespace trainplan

@@ -1,0 +1,96 @@
+/// The whole cost of a plan: evaluate() for numbers, explain() for numbers with their ledger.
+#pragma once
+
+#include <cstdint>
+
+#include "trainplan/cost/checkpoint.hpp"
+#include "trainplan/cost/comm.hpp"
+#include "trainplan/cost/compute.hpp"
+#include "trainplan/cost/goodput.hpp"
+#include "trainplan/cost/memory.hpp"
+#include "trainplan/cost/money.hpp"
+#include "trainplan/cost/schedule.hpp"
+#include "trainplan/cost/step.hpp"
+
+namespace trainplan {
+
+/// Costs of one GPU of `stage` and of the step. goodput is 1 where the failure rate is unknown.
+template <class N>
+struct PlanCost {
+  int stage = 0;
+  MemoryCost<N> memory;
+  Bytes<N> capacity, gate, limit;  // limit: what a derived plan may use
+  ComputeCost<N> compute;
+  CommCost<N> comm;
+  ScheduleCost<N> schedule;
+  StepCost<N> step;
+  CheckpointCost<N> checkpoint;
+  GoodputCost<N> goodput;
+  MoneyCost<N> money;
+};
+
+/// One body for both recorders. `stage` is the stage whose GPU is looked at.
+template <Recorder R>
+PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& plan, int stage) {
+  using N = typename R::Num;
+  PlanCost<N> out;
+  out.stage = stage;
+  const Inputs<N> in = bind(rec, problem, plan);
+  const Calibration& c = problem.calibration();
+  out.memory = memory_cost(rec, in, problem, plan, stage);
+  out.capacity = figure<Bytes<N>>(rec, "C", "memory that the driver shows", problem.cluster().accelerator.usable_memory);
+  out.gate = rec.apply(capacity_limit, {"memory.gate", "C_gate", "gate"}, out.capacity, figure<Count<N>>(rec, "f_gate", "share that may be used", c.capacity_gate));
+  const auto margin = rec.template in<Count<N>>({"f_margin", "planning margin", "run /memory_margin"}, problem.recipe.margin);
+  out.limit = rec.item({"memory.limit", "C_plan", "planning limit"}, out.gate * (1.0 - margin));
+  const auto& act = out.memory.activations;
+  const Count<N> layers = out.memory.params.stage_layers;
+  out.compute = compute_cost(rec, in, problem, plan, out.memory.params.gemm, act.recomputed / layers);
+  out.comm = comm_cost(rec, in, problem, plan, stage, out.memory.params, act.tokens, act.micro_batches);
+  out.schedule = schedule_cost(rec, in, act.micro_batches);
+  out.step = step_cost(rec, in, problem, plan, out.compute, out.comm, out.schedule, layers);
+  out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.total);
+  Count<N> share = rec.template in<Count<N>>({"G_p", "goodput (failure rate unknown)", "no failures"}, 1);
+  if (problem.cluster().gpu_mtbf.known) {
+    out.goodput = goodput_cost(rec, in, problem, out.checkpoint.write);
+    share = out.goodput.goodput;
+  }
+  out.money = money_cost(rec, in, problem, out.compute.tokens, out.step.step, out.step.mfu, share);
+  return out;
+}
+
+/// The stage whose GPU needs most device memory.
+inline int fullest_stage(const Problem& problem, const Plan& plan) {
+  Eval rec;
+  const Inputs<double> in = bind(rec, problem, plan);
+  int fullest = 0;
+  double most = -1;
+  for (int s = 0; s < plan.pp; ++s) {
+    const double device = memory_cost(rec, in, problem, plan, s).device.num();
+    if (device > most) {
+      most = device;
+      fullest = s;
+    }
+  }
+  return fullest;
+}
+
+/// Numbers of the fullest GPU; no allocation. The plan must be legal.
+inline PlanCost<double> evaluate(const Problem& problem, const Plan& plan) {
+  Eval rec;
+  return plan_cost(rec, problem, plan, fullest_stage(problem, plan));
+}
+
+/// Numbers of the GPU of a given stage.
+inline PlanCost<double> evaluate_stage(const Problem& problem, const Plan& plan, int stage) {
+  Eval rec;
+  return plan_cost(rec, problem, plan, stage);
+}
+
+/// The same numbers with their formulas, for the GPU of `stage`.
+inline Ledger explain(const Problem& problem, const Plan& plan, int stage) {
+  Explain rec;
+  plan_cost(rec, problem, plan, stage);
+  return rec.take_ledger();
+}
+
+}  // namespace trainplan

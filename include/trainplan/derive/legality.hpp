@@ -1,0 +1,94 @@
+/// Broken rules as issues: the field, the numbers, and the legal values nearby.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainplan/derive/resolve.hpp"
+#include "trainplan/plan/rules.hpp"
+#include "trainplan/spec/issue.hpp"
+
+namespace trainplan {
+
+namespace detail {
+
+/// The value of a run field in a plan, or -1 when the field is not a number.
+inline std::int64_t field_value(const Problem& x, const Plan& p, std::string_view field) {
+  if (field == "tp") return p.tp;
+  if (field == "pp") return p.pp;
+  if (field == "vpp") return p.vpp;
+  if (field == "cp") return p.cp;
+  if (field == "dp") return p.dp;
+  if (field == "shard_size") return p.shard;
+  if (field == "recompute_layers") return p.recompute_layers;
+  if (field == "global_batch") return x.recipe.global_batch;
+  if (field == "sequence") return x.recipe.sequence;
+  return -1;
+}
+
+inline void set_field_value(Problem& x, Plan& p, std::string_view field, std::int64_t v) {
+  if (field == "tp") p.tp = static_cast<std::uint16_t>(v);
+  if (field == "pp") p.pp = static_cast<std::uint16_t>(v);
+  if (field == "pp") p.layout = x.model().layers % v == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
+  if (field == "vpp") p.vpp = static_cast<std::uint16_t>(v);
+  if (field == "vpp") p.schedule = v > 1 ? Schedule::Interleaved : Schedule::OneFOneB;
+  if (field == "cp") p.cp = static_cast<std::uint16_t>(v);
+  if (field == "dp") p.dp = static_cast<std::uint32_t>(v);
+  if (field == "shard_size") p.shard = static_cast<std::uint32_t>(v);
+  if (field == "recompute_layers") p.recompute_layers = static_cast<std::uint16_t>(v);
+  if (field == "global_batch") x.recipe.global_batch = v;
+  if (field == "sequence") x.recipe.sequence = v;
+}
+
+/// Values of the field, nearest first, that keep every rule of that field.
+inline std::vector<std::int64_t> legal_values(const Problem& problem, const Plan& plan, std::string_view field, std::size_t most) {
+  std::vector<std::int64_t> found;
+  const std::int64_t got = field_value(problem, plan, field);
+  const std::int64_t reach = field == "sequence" || field == "global_batch" ? 1 << 16 : 1 << 11;
+  for (std::int64_t away = 0; away <= reach && found.size() < most; ++away) {
+    for (const std::int64_t v : {got - away, got + away}) {
+      if (v < 1 || v > 65535 || found.size() == most || (away == 0 && !found.empty())) continue;
+      Problem x = problem;
+      Plan p = plan;
+      set_field_value(x, p, field, v);
+      const bool keeps = std::all_of(rules().begin(), rules().end(), [&](const Rule& r) { return r.field != field || r.holds(x, p); });
+      if (keeps && std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+inline std::string hint_text(const std::vector<std::int64_t>& values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    text += (i == 0 ? "try " : i + 1 == values.size() ? " or " : ", ") + std::to_string(values[i]);
+  return text;
+}
+
+}  // namespace detail
+
+/// One issue per field whose rules the plan breaks. `skip`: fields that already have an issue of their own.
+inline void report_broken_rules(const Problem& problem, const Plan& plan, const std::string& origin,
+                                const std::vector<std::string>& skip, Issues& issues) {
+  std::vector<std::string_view> seen;
+  for (const Rule& rule : rules()) {
+    if (rule.holds(problem, plan)) continue;
+    if (std::find(skip.begin(), skip.end(), rule.field) != skip.end()) continue;
+    if (std::find(seen.begin(), seen.end(), rule.field) != seen.end()) continue;
+    seen.push_back(rule.field);
+    std::string must;
+    for (const Rule& other : rules()) {
+      if (other.field != rule.field || other.holds(problem, plan)) continue;
+      must += (must.empty() ? "" : "; ") + std::string(other.must) + " (" + other.numbers(problem, plan) + ")";
+    }
+    const std::int64_t got = detail::field_value(problem, plan, rule.field);
+    const auto values = got >= 0 ? detail::legal_values(problem, plan, rule.field, 4) : std::vector<std::int64_t>{};
+    issues.add({Severity::Error, std::string(rule.id), origin, "/" + std::string(rule.field), got >= 0 ? std::to_string(got) : std::string{}, must, detail::hint_text(values)});
+  }
+}
+
+}  // namespace trainplan

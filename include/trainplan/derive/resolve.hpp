@@ -1,0 +1,104 @@
+/// From what the user said to a full recipe: every value that was left out gets its default, and says so.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainplan/base/value.hpp"
+#include "trainplan/plan/problem.hpp"
+#include "trainplan/spec/issue.hpp"
+
+namespace trainplan {
+
+/// One line of the inputs: what is used and where it came from.
+struct Setting {
+  std::string key, label;
+  Cell value;
+  std::string origin;
+};
+
+/// batch_target: the sequences aimed at when the user gave no global batch (the nearest multiple of dp x
+/// micro-batch is taken); 0 when the batch is given.
+struct Resolved {
+  Recipe recipe;
+  std::int64_t batch_target = 0;
+  std::vector<Setting> settings;
+};
+
+inline constexpr std::int64_t kDefaultSequence = 8192;
+inline constexpr std::int64_t kDefaultBatchTokens = std::int64_t{4} << 20;
+
+/// The multiple of `unit` nearest to `target`, at least one.
+constexpr std::int64_t nearest_multiple(std::int64_t target, std::int64_t unit) {
+  const std::int64_t below = std::max<std::int64_t>(target / unit, 0) * unit;
+  const std::int64_t above = below + unit;
+  return below > 0 && target - below <= above - target ? below : above;
+}
+
+namespace detail {
+
+class Resolver {
+  const RunSpec& run_;
+  Resolved& out_;
+  std::string given_;
+
+ public:
+  Resolver(const RunSpec& run, Resolved& out) : run_(run), out_(out), given_(run.origin.empty() ? "option" : "option or " + run.origin) {}
+
+  template <class T>
+  T pick(std::string key, std::string label, const std::optional<T>& given, T fallback, const std::string& why, auto show) {
+    const T value = given.value_or(fallback);
+    out_.settings.push_back({std::move(key), std::move(label), show(value), given ? given_ : why});
+    return value;
+  }
+  void note(std::string key, std::string label, Cell value, std::string why) {
+    out_.settings.push_back({std::move(key), std::move(label), std::move(value), std::move(why)});
+  }
+  const std::string& given() const { return given_; }
+};
+
+inline Cell named(auto value) { return std::string(name_of(value)); }
+inline Cell yes_no(bool value) { return value; }
+inline Cell tokens_cell(std::int64_t n) { return Value{static_cast<double>(n), Unit::Tokens}; }
+inline Cell share_cell(double x) { return Value{x, Unit::Share}; }
+
+}  // namespace detail
+
+/// Mistakes that need the model or the framework to be seen go into `issues`.
+inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const FrameworkProfile& profile, const Calibration& calibration,
+                        Issues& issues) {
+  Resolved out;
+  detail::Resolver r(run, out);
+  Recipe& recipe = out.recipe;
+  const std::int64_t longest = model.max_positions > 0 ? model.max_positions : kDefaultSequence;
+  const std::string by_profile = "default of " + profile.id;
+  recipe.sequence = r.pick("sequence", "sequence length", run.sequence, std::min(kDefaultSequence, longest),
+                           "default: min(8192, max_position_embeddings)", detail::tokens_cell);
+  if (run.global_batch && run.global_batch->in_tokens && run.global_batch->amount % recipe.sequence != 0) {
+    issues.add({Severity::Error, "batch-in-whole-sequences", run.origin, "/global_batch", std::to_string(run.global_batch->amount) + " tokens",
+                "must be a multiple of the sequence length " + std::to_string(recipe.sequence),
+                "try " + std::to_string(nearest_multiple(run.global_batch->amount, recipe.sequence)) + " tokens"});
+  }
+  if (run.global_batch) {
+    recipe.global_batch = run.global_batch->in_tokens ? run.global_batch->amount / recipe.sequence : run.global_batch->amount;
+  } else {
+    out.batch_target = std::max<std::int64_t>(1, (kDefaultBatchTokens + recipe.sequence / 2) / recipe.sequence);
+    recipe.global_batch = out.batch_target;
+  }
+  recipe.gradient = r.pick("gradient_dtype", "gradient type", run.gradient_dtype, profile.default_gradient, by_profile, detail::named<DType>);
+  recipe.reduce = r.pick("reduce_dtype", "reduction type", run.reduce_dtype, recipe.gradient, "default: as the gradient", detail::named<DType>);
+  recipe.attention = r.pick("attention", "attention kernel", run.attention, Attention::Flash, "default", detail::named<Attention>);
+  recipe.fused_mlp = r.pick("fused_mlp", "fused SwiGLU", run.fused_mlp, true, "default", detail::yes_no);
+  recipe.convention = r.pick("flop_convention", "FLOP convention of gates", run.flop_convention, FlopConvention::Causal, "default; the other stands beside it", detail::named<FlopConvention>);
+  recipe.tp_overlap = r.pick("tp_overlap", "TP overlap", run.tp_overlap, true, "default (needs its launch flag)", detail::yes_no);
+  recipe.dp_overlap = r.pick("dp_overlap", "DP overlap", run.dp_overlap, true, "default (needs its launch flags)", detail::yes_no);
+  recipe.cp_mode = r.pick("cp_mode", "CP mode", run.cp_mode, CpMode::Ring, "default", detail::named<CpMode>);
+  recipe.margin = r.pick("memory_margin", "planning margin, share of the gate", run.memory_margin, calibration.planning_margin.value, "default: " + calibration.planning_margin.source, detail::share_cell);
+  recipe.tokens = run.tokens;
+  return out;
+}
+
+}  // namespace trainplan

@@ -1,0 +1,134 @@
+/// One candidate on the way to a plan: a completed plan with the numbers that judge it.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "trainplan/base/value.hpp"
+#include "trainplan/cost/plan_cost.hpp"
+#include "trainplan/derive/resolve.hpp"
+#include "trainplan/plan/rules.hpp"
+
+namespace trainplan {
+
+/// problem carries the batch that fits this plan's dp.
+struct Trial {
+  Problem problem;
+  Plan plan;
+  PlanCost<double> cost;
+
+  double device() const { return cost.memory.device.num(); }
+  double gate() const { return cost.gate.num(); }
+  /// What a derived plan may use: the gate less the planning margin.
+  double limit() const { return cost.limit.num(); }
+  Verdict verdict() const {
+    return device() <= limit() ? Verdict::Fits : device() <= gate() ? Verdict::Tight : Verdict::DoesNotFit;
+  }
+};
+
+/// The degrees that a derivation chooses; everything else follows from them, the run and the profile.
+struct Choice {
+  std::int64_t tp = 1, pp = 1, cp = 1;
+  std::optional<std::int64_t> vpp, micro_batch;
+  Recompute recompute = Recompute::None;
+  std::int64_t recompute_layers = 0;
+  std::optional<Sharding> sharding;
+  std::optional<bool> sync_each_micro_batch;
+};
+
+/// Completes choices into legal plans.
+class Planner {
+  Problem problem_;
+  const RunSpec& run_;
+  std::int64_t batch_target_;
+
+  /// The smallest v whose bubble is within the target, else the largest legal one.
+  std::int64_t choose_vpp(Problem& problem, Plan plan) const {
+    const std::int64_t slots = detail::layer_slots(problem.model(), plan) / plan.pp;
+    const double target = problem.calibration().interleave_bubble_target.value;
+    std::int64_t best = 1;
+    for (std::int64_t v = 1; v <= slots; ++v) {
+      plan.vpp = static_cast<std::uint16_t>(v);
+      plan.schedule = v > 1 ? Schedule::Interleaved : Schedule::OneFOneB;
+      if (!legal(problem, plan)) continue;
+      best = v;
+      const double m = static_cast<double>(micro_batches(problem, plan));
+      if (bubble_of_ideal(Count<>{static_cast<double>(plan.pp)}, Count<>{static_cast<double>(v)}, Count<>{m}).num() <= target) break;
+    }
+    return best;
+  }
+
+  Sharding sharding_of(const Choice& c) const {
+    return c.sharding ? *c.sharding : run_.sharding.value_or(problem_.profile().default_sharding);
+  }
+
+  std::uint32_t shard_of(const Plan& plan) const {
+    const std::int64_t all = std::int64_t{plan.dp} * plan.cp;
+    if (plan.sharding != Sharding::Hsdp) return static_cast<std::uint32_t>(all);
+    const std::int64_t domain = std::max<std::int64_t>(1, problem_.cluster().scale_up_domain / plan.tp);
+    return static_cast<std::uint32_t>(run_.shard_size.value_or(std::min(all, domain)));
+  }
+
+ public:
+  Planner(const Problem& problem, const RunSpec& run, std::int64_t batch_target)
+      : problem_(problem), run_(run), batch_target_(batch_target) {}
+
+  const Problem& problem() const { return problem_; }
+  const RunSpec& run() const { return run_; }
+  Planner with(const Problem& problem) const { return {problem, run_, batch_target_}; }
+
+  /// The plan of a choice and the problem with its batch; it may break rules.
+  std::pair<Problem, Plan> complete(const Choice& c) const {
+    Problem problem = problem_;
+    Plan plan;
+    plan.tp = static_cast<std::uint16_t>(c.tp);
+    plan.pp = static_cast<std::uint16_t>(c.pp);
+    plan.cp = static_cast<std::uint16_t>(c.cp);
+    const std::int64_t rest = problem.cluster().gpus() / (c.tp * c.pp * c.cp);
+    plan.dp = static_cast<std::uint32_t>(run_.dp.value_or(std::max<std::int64_t>(1, rest)));
+    plan.micro_batch = static_cast<std::uint16_t>(c.micro_batch.value_or(run_.micro_batch.value_or(1)));
+    plan.sharding = sharding_of(c);
+    plan.shard = shard_of(plan);
+    plan.sequence_parallel = run_.sequence_parallel.value_or(true) && plan.tp > 1;
+    plan.recompute = c.recompute;
+    plan.recompute_layers = static_cast<std::uint16_t>(c.recompute_layers);
+    plan.reshard = run_.reshard_after_forward.value_or(true);
+    plan.sync_each_micro_batch = c.sync_each_micro_batch.value_or(run_.sync_each_micro_batch.value_or(true));
+    plan.layout = problem.model().layers % plan.pp == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
+    if (batch_target_ > 0) problem.recipe.global_batch = nearest_multiple(batch_target_, std::int64_t{plan.dp} * plan.micro_batch);
+    const bool free_schedule = !run_.schedule || *run_.schedule == Schedule::Interleaved;
+    const std::int64_t v = c.vpp ? *c.vpp : free_schedule && plan.pp > 1 ? choose_vpp(problem, plan) : 1;
+    plan.vpp = static_cast<std::uint16_t>(v);
+    plan.schedule = run_.schedule.value_or(v > 1 ? Schedule::Interleaved : Schedule::OneFOneB);
+    return {problem, plan};
+  }
+
+  /// Nothing when the choice breaks a rule.
+  std::optional<Trial> attempt(const Choice& c) const {
+    auto [problem, plan] = complete(c);
+    if (!legal(problem, plan)) return std::nullopt;
+    return Trial{problem, plan, evaluate(problem, plan)};
+  }
+
+  /// As attempt, with as few recomputed layers as bring the activations under `budget`; then all of them.
+  std::optional<Trial> attempt_recomputing(Choice c, double budget) const {
+    c.recompute = Recompute::Layers;
+    std::optional<Trial> best;
+    for (c.recompute_layers = 1; c.recompute_layers <= problem_.model().layers; ++c.recompute_layers) {
+      const auto trial = attempt(c);
+      if (!trial) {
+        if (best || c.recompute_layers > 1) break;
+        continue;
+      }
+      if (c.recompute_layers % trial->plan.vpp != 0) continue;
+      if (c.recompute_layers >= stage_layers(trial->problem.model(), trial->plan, trial->plan.pp / 2)) break;
+      best = trial;
+      if (trial->cost.memory.activations.saved.num() <= budget) return best;
+    }
+    c.recompute = Recompute::Full;
+    c.recompute_layers = 0;
+    return attempt(c);
+  }
+};
+
+}  // namespace trainplan

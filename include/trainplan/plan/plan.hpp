@@ -1,0 +1,29 @@
+/// One parallel plan: the degrees and modes that a launch needs.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "trainplan/spec/run.hpp"
+
+namespace trainplan {
+
+/// Equal: layers / pp on every stage. EmbeddingAndLoss: both count as a layer, so that the first and the last
+/// stage hold one transformer layer less.
+enum class Layout : std::uint8_t { Equal, EmbeddingAndLoss };
+
+/// gpus = tp x pp x cp x dp. shard: ranks that share one copy of a sharded row (dp x cp, or the HSDP group).
+struct Plan {
+  std::uint16_t tp = 1, pp = 1, vpp = 1, cp = 1;
+  std::uint32_t dp = 1, shard = 1;
+  std::uint16_t micro_batch = 1, recompute_layers = 0;
+  Sharding sharding = Sharding::Zero1;
+  Recompute recompute = Recompute::None;
+  Schedule schedule = Schedule::OneFOneB;
+  Layout layout = Layout::Equal;
+  bool sequence_parallel = false, reshard = true, sync_each_micro_batch = true;
+
+  friend constexpr auto operator<=>(const Plan&, const Plan&) = default;
+};
+
+}  // namespace trainplan

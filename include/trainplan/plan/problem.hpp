@@ -1,0 +1,69 @@
+/// What a plan is judged against: validated specs and the resolved recipe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "trainplan/plan/plan.hpp"
+#include "trainplan/spec/calibration.hpp"
+#include "trainplan/spec/checked.hpp"
+#include "trainplan/spec/cluster.hpp"
+#include "trainplan/spec/framework.hpp"
+#include "trainplan/spec/model.hpp"
+#include "trainplan/spec/run.hpp"
+
+namespace trainplan {
+
+/// The recipe with every default filled in.
+struct Recipe {
+  std::int64_t sequence = 0, global_batch = 0;  // tokens of a sequence, sequences of a step
+  DType gradient = DType::Fp32, reduce = DType::Fp32;
+  Attention attention = Attention::Flash;
+  FlopConvention convention = FlopConvention::Causal;
+  CpMode cp_mode = CpMode::Ring;
+  bool fused_mlp = true, tp_overlap = true, dp_overlap = true;
+  double margin = 0;             // share of the gate that a derived plan leaves free
+  std::optional<double> tokens;  // token budget of the whole run
+};
+
+/// References to specs that outlive it. Only checked specs get in.
+class Problem {
+  const ModelSpec* model_;
+  const ClusterSpec* cluster_;
+  const FrameworkProfile* profile_;
+  const Calibration* calibration_;
+
+ public:
+  Recipe recipe;
+
+  Problem(const Checked<ModelSpec>& model, const Checked<ClusterSpec>& cluster,
+          const Checked<FrameworkProfile>& profile, const Checked<Calibration>& calibration, Recipe r)
+      : model_(&*model), cluster_(&*cluster), profile_(&*profile), calibration_(&*calibration), recipe(r) {}
+
+  const ModelSpec& model() const { return *model_; }
+  const ClusterSpec& cluster() const { return *cluster_; }
+  const FrameworkProfile& profile() const { return *profile_; }
+  const Calibration& calibration() const { return *calibration_; }
+
+  /// The same question put to another framework.
+  Problem with(const Checked<FrameworkProfile>& profile) const {
+    Problem other = *this;
+    other.profile_ = &*profile;
+    return other;
+  }
+};
+
+/// Micro-batches of a step on one pipeline; exact when the plan is legal.
+inline std::int64_t micro_batches(const Problem& problem, const Plan& plan) {
+  const std::int64_t per_round = std::int64_t{plan.dp} * plan.micro_batch;
+  return per_round > 0 ? problem.recipe.global_batch / per_round : 0;
+}
+
+/// Transformer layers on one pipeline stage.
+inline std::int64_t stage_layers(const ModelSpec& model, const Plan& plan, int stage) {
+  if (plan.layout == Layout::Equal) return model.layers / plan.pp;
+  const std::int64_t slots = (model.layers + 2) / plan.pp;
+  return slots - (stage == 0 ? 1 : 0) - (stage == plan.pp - 1 ? 1 : 0);
+}
+
+}  // namespace trainplan

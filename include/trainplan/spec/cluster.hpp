@@ -1,0 +1,34 @@
+/// Accelerator and cluster: what a GPU can do, how GPUs are wired, what fails and what it costs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "trainplan/spec/figure.hpp"
+
+namespace trainplan {
+
+/// Peaks are dense; bandwidths are one direction of one GPU.
+struct Accelerator {
+  std::string id, name, link;
+  Figure bf16_dense, fp8_dense, fp4_dense;
+  Figure memory;         // nominal
+  Figure usable_memory;  // what the driver shows
+  Figure memory_bandwidth, scale_up_bandwidth, nic, tdp;
+  std::int64_t scale_up_domain = 1;
+};
+
+struct ClusterSpec {
+  std::string name, origin;
+  Accelerator accelerator;
+  std::int64_t nodes = 0, gpus_per_node = 0, scale_up_domain = 1;
+  Figure nic_per_gpu, pcie;
+  Figure storage_write, storage_read;  // whole cluster
+  Figure gpu_mtbf;                     // of one GPU; not known: no goodput
+  Figure detect, restart, load;        // seconds after a failure
+  Figure price;                        // dollars per second of one GPU
+
+  std::int64_t gpus() const { return nodes * gpus_per_node; }
+};
+
+}  // namespace trainplan

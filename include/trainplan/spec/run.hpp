@@ -1,0 +1,64 @@
+/// What the user asked for: batch, recipe, pinned axes and limits. Everything left out is derived or defaulted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trainplan/spec/framework.hpp"
+
+namespace trainplan {
+
+enum class Recompute : std::uint8_t { None, Selective, Layers, Full };
+inline constexpr std::string_view kRecomputeNames[] = {"none", "selective", "layers", "full"};
+constexpr std::string_view name_of(Recompute r) { return kRecomputeNames[static_cast<int>(r)]; }
+
+enum class Schedule : std::uint8_t { GPipe, OneFOneB, Interleaved };
+inline constexpr std::string_view kScheduleNames[] = {"gpipe", "1f1b", "interleaved"};
+constexpr std::string_view name_of(Schedule s) { return kScheduleNames[static_cast<int>(s)]; }
+
+enum class Attention : std::uint8_t { Flash, Unfused };
+inline constexpr std::string_view kAttentionNames[] = {"flash", "unfused"};
+constexpr std::string_view name_of(Attention a) { return kAttentionNames[static_cast<int>(a)]; }
+
+enum class FlopConvention : std::uint8_t { Causal, Full };
+inline constexpr std::string_view kConventionNames[] = {"causal", "full"};
+constexpr std::string_view name_of(FlopConvention c) { return kConventionNames[static_cast<int>(c)]; }
+
+enum class CpMode : std::uint8_t { Ring, AllToAll };
+inline constexpr std::string_view kCpModeNames[] = {"ring", "all-to-all"};
+constexpr std::string_view name_of(CpMode c) { return kCpModeNames[static_cast<int>(c)]; }
+
+/// The global batch as the user gave it.
+struct GlobalBatch {
+  std::int64_t amount = 0;
+  bool in_tokens = false;
+};
+
+struct Limits {
+  std::optional<double> min_mfu, max_step_time, max_memory;  // fraction, seconds, bytes
+};
+
+/// A run file, with the command line laid over it.
+struct RunSpec {
+  std::string origin;  // file, empty when all comes from the command line
+  std::string model, cluster;
+  std::optional<std::string> framework;
+  std::optional<std::int64_t> sequence, micro_batch;
+  std::optional<GlobalBatch> global_batch;
+  std::optional<std::int64_t> tp, pp, vpp, cp, dp, shard_size;
+  std::optional<Sharding> sharding;
+  std::optional<bool> sequence_parallel, reshard_after_forward, tp_overlap, dp_overlap, fused_mlp;
+  std::optional<bool> sync_each_micro_batch;
+  std::optional<Recompute> recompute;
+  std::optional<std::int64_t> recompute_layers;
+  std::optional<Schedule> schedule;
+  std::optional<DType> gradient_dtype, reduce_dtype;
+  std::optional<Attention> attention;
+  std::optional<FlopConvention> flop_convention;
+  std::optional<CpMode> cp_mode;
+  std::optional<double> memory_margin, tokens;  // fraction of the gate; token budget of the whole run
+  Limits limits;
+};
+
+}  // namespace trainplan

@@ -1,0 +1,106 @@
+/// What must hold for a spec before anything is computed from it. Every broken rule is reported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "trainplan/spec/calibration.hpp"
+#include "trainplan/spec/cluster.hpp"
+#include "trainplan/spec/model.hpp"
+#include "trainplan/spec/validate_framework.hpp"
+#include "trainplan/spec/validate_run.hpp"
+#include "trainplan/spec/validator.hpp"
+
+namespace trainplan {
+
+inline bool validate(const ModelSpec& m, Issues& issues) {
+  Validator v{issues, m.origin};
+  v.range("/hidden_size", m.hidden, 1, kMaxWidth);
+  v.range("/num_hidden_layers", m.layers, 1, kMaxLayers);
+  const bool heads = v.range("/num_attention_heads", m.heads, 1, kMaxLayers);
+  const bool groups = v.range("/num_key_value_heads", m.kv_heads, 1, kMaxLayers);
+  v.range("/head_dim", m.head_dim, 1, kMaxLayers);
+  v.range("/intermediate_size", m.ffn, 1, kMaxWidth);
+  v.range("/vocab_size", m.vocab, 1, kMaxVocab);
+  v.range("/max_position_embeddings", m.max_positions, 1, kMaxVocab);
+  v.range("/learned_positions", m.learned_positions, 0, kMaxVocab);
+  v.range("/mlp_matrices", m.mlp_matrices, 2, 3);
+  v.range("/norm_vectors", m.norm_vectors, 1, 2);
+  if (heads && groups && m.heads % m.kv_heads != 0) {
+    std::int64_t near = m.kv_heads;
+    while (near > 1 && m.heads % near != 0) --near;
+    v.fail({.rule = "kv-heads-divide-heads",
+            .pointer = "/num_key_value_heads",
+            .got = std::to_string(m.kv_heads),
+            .must = "divide num_attention_heads = " + std::to_string(m.heads),
+            .hint = "try " + std::to_string(near)});
+  }
+  return v.ok();
+}
+
+inline void validate_accelerator(Validator& v, const Accelerator& a) {
+  v.required("/accelerator/bf16_dense", a.bf16_dense);
+  v.positive("/accelerator/fp8_dense", a.fp8_dense);
+  v.positive("/accelerator/fp4_dense", a.fp4_dense);
+  v.required("/accelerator/memory", a.memory);
+  v.required("/accelerator/usable_memory", a.usable_memory);
+  v.required("/accelerator/memory_bandwidth", a.memory_bandwidth);
+  v.not_negative("/accelerator/scale_up/bandwidth", a.scale_up_bandwidth);  // 0 on a card without a link
+  v.positive("/accelerator/nic", a.nic);
+  v.positive("/accelerator/tdp", a.tdp);
+  v.range("/accelerator/scale_up/domain", a.scale_up_domain, 1, kMaxDegree);
+  // A card sold as 80 GB may show 79.6 GiB, so the nominal figure is no sharp bound.
+  if (a.memory.known && a.usable_memory.known && a.usable_memory.value > 1.1 * a.memory.value)
+    v.figure("/accelerator/usable_memory", a.usable_memory, "usable-memory",
+             "be at most 1.1 x memory = " + shown(1.1 * a.memory.value) + " bytes", "compare with memory");
+}
+
+inline bool validate(const ClusterSpec& c, Issues& issues) {
+  Validator v{issues, c.origin};
+  validate_accelerator(v, c.accelerator);
+  const bool nodes = v.range("/nodes", c.nodes, 1, kMaxDegree);
+  const bool width = v.range("/gpus_per_node", c.gpus_per_node, 1, kMaxNodeWidth);
+  const bool domain = v.range("/scale_up_domain", c.scale_up_domain, 1, kMaxDegree);
+  if (nodes && width && domain) {
+    const bool nested = c.scale_up_domain % c.gpus_per_node == 0 || c.gpus_per_node % c.scale_up_domain == 0;
+    if (!nested || c.gpus() % c.scale_up_domain != 0)
+      v.fail({.rule = "scale-up-domain",
+              .pointer = "/scale_up_domain",
+              .got = std::to_string(c.scale_up_domain),
+              .must = "divide the " + std::to_string(c.gpus()) + " GPUs, and divide gpus_per_node = " +
+                      std::to_string(c.gpus_per_node) + " or be a multiple of it",
+              .hint = "try " + std::to_string(c.gpus_per_node)});
+    if (c.scale_up_domain > 1)
+      v.required("/accelerator/scale_up/bandwidth", c.accelerator.scale_up_bandwidth);
+    if (c.gpus() > c.scale_up_domain) v.required("/nic_per_gpu", c.nic_per_gpu);
+  }
+  v.positive("/pcie", c.pcie);
+  v.positive("/storage/write", c.storage_write);
+  v.positive("/storage/read", c.storage_read);
+  v.positive("/reliability/gpu_mtbf", c.gpu_mtbf);
+  v.positive("/reliability/detect", c.detect);
+  v.positive("/reliability/restart", c.restart);
+  v.positive("/reliability/load", c.load);
+  v.positive("/price", c.price);
+  return v.ok();
+}
+
+inline bool validate(const Calibration& c, Issues& issues) {
+  Validator v{issues, "calibration"};
+  v.required("/cuda_context", c.cuda_context);
+  v.required("/communicators", c.communicators);
+  v.required("/workspace", c.workspace);
+  v.required("/launch_per_layer", c.launch_per_layer);
+  v.required("/kernel_efficiency", c.kernel_efficiency);  // above 0: compute time is divided by it
+  v.share("/kernel_efficiency", c.kernel_efficiency);
+  v.required("/capacity_gate", c.capacity_gate);
+  v.share("/capacity_gate", c.capacity_gate);
+  v.share("/allocator_slack", c.allocator_slack);
+  v.share("/tp_overlap_hidden", c.tp_overlap_hidden);
+  v.share("/straggler_share", c.straggler_share);
+  v.share("/planning_margin", c.planning_margin);
+  v.share("/interleave_bubble_target", c.interleave_bubble_target);
+  return v.ok();
+}
+
+}  // namespace trainplan

@@ -1,0 +1,122 @@
+/// Rules of a framework profile.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainplan/spec/framework.hpp"
+#include "trainplan/spec/validator.hpp"
+
+namespace trainplan {
+
+inline constexpr std::string_view kStateIds[] = {"weights", "gradient", "master",       "moment1",
+                                                 "moment2", "gathered", "step_gradient"};
+
+/// Both gradient rows of a mode may exist, under conditions that exclude each other.
+constexpr bool exclusive(When a, When b) {
+  const auto pair = [&](When x, When y) { return (a == x && b == y) || (a == y && b == x); };
+  return pair(When::Reshard, When::NoReshard) || pair(When::DeferredSync, When::SyncEachMicroBatch);
+}
+
+/// tp, cp, ep, dp and pp, each once, joined by '-'.
+inline bool is_rank_order(std::string_view order) {
+  std::vector<std::string_view> axes;
+  while (!order.empty()) {
+    const auto cut = std::min(order.find('-'), order.size());
+    axes.push_back(order.substr(0, cut));
+    order.remove_prefix(std::min(cut + 1, order.size()));
+  }
+  std::sort(axes.begin(), axes.end());
+  return axes == std::vector<std::string_view>{"cp", "dp", "ep", "pp", "tp"};
+}
+
+inline void validate_width(Validator& v, const std::string& at, Width width, double bytes) {
+  if (width == Width::Fixed) v.real(at + "/bytes_per_param", bytes, 0.125, kMaxBytesPerParam);
+}
+
+inline void validate_group(Validator& v, const std::string& pointer, Group group, Sharding mode) {
+  const bool inner = group == Group::Shard || group == Group::Replicate;
+  if (inner && mode != Sharding::Hsdp)
+    v.fail({.rule = "group-needs-hsdp",
+            .pointer = pointer,
+            .got = group == Group::Shard ? "shard" : "replicate",
+            .must = "stand in the hsdp mode only, the others have one data-parallel group",
+            .hint = "try \"data-parallel\""});
+}
+
+inline void validate_state(Validator& v, const ShardingRows& rows, const std::string& at) {
+  if (rows.state.empty())
+    v.fail({.rule = "state-empty",
+            .pointer = at + "/state",
+            .got = "[]",
+            .must = "list at least the weights and the optimizer state",
+            .hint = "add a row with id \"weights\""});
+  for (std::size_t i = 0; i < rows.state.size(); ++i) {
+    const StateRow& row = rows.state[i];
+    const std::string here = at + "/state/" + std::to_string(i);
+    if (std::find(std::begin(kStateIds), std::end(kStateIds), row.id) == std::end(kStateIds))
+      v.fail({.rule = "state-id",
+              .pointer = here + "/id",
+              .got = row.id,
+              .must = "be weights, gradient, master, moment1, moment2, gathered or step_gradient",
+              .hint = "try \"weights\""});
+    validate_width(v, here, row.width, row.bytes_per_param);
+    validate_group(v, here + "/sharded_over", row.sharded_over, rows.mode);
+    for (std::size_t k = 0; k < i; ++k)
+      if (rows.state[k].id == row.id && !exclusive(rows.state[k].when, row.when))
+        v.fail(
+            {.rule = "state-twice",
+             .pointer = here + "/id",
+             .got = row.id,
+             .must = "appear once, or twice under conditions that exclude each other",
+             .hint = "set \"when\" of one row to deferred-sync and of the other to sync-each-micro-batch"});
+  }
+}
+
+inline void validate_sharding(Validator& v, const ShardingRows& rows, const std::string& at) {
+  v.real(at + "/gathered_units", rows.gathered_units, 0.0, 1024.0);
+  v.real(at + "/gradient_units", rows.gradient_units, 0.0, 1024.0);
+  validate_state(v, rows, at);
+  for (std::size_t i = 0; i < rows.traffic.size(); ++i) {
+    const std::string here = at + "/traffic/" + std::to_string(i);
+    validate_width(v, here, rows.traffic[i].width, rows.traffic[i].bytes_per_param);
+    validate_group(v, here + "/group", rows.traffic[i].group, rows.mode);
+  }
+}
+
+inline bool validate(const FrameworkProfile& f, Issues& issues) {
+  Validator v{issues, f.origin};
+  v.range("/vocabulary/multiple", f.vocabulary_multiple, 1, kMaxDegree);
+  v.real("/logits/bytes_per_entry", f.logit_bytes, 1.0, kMaxBytesPerParam);
+  v.real("/checkpoint/bytes_per_param", f.checkpoint_bytes_per_param, 1.0, kMaxBytesPerParam);
+  if (!is_rank_order(f.rank_order))
+    v.fail({.rule = "rank-order",
+            .pointer = "/rank_order",
+            .got = f.rank_order,
+            .must = "name tp, cp, ep, dp and pp once each, the fastest first",
+            .hint = "try \"tp-cp-ep-dp-pp\""});
+  if (f.rows(f.default_sharding) == nullptr)
+    v.fail({.rule = "default-sharding",
+            .pointer = "/default_sharding",
+            .got = std::string(name_of(f.default_sharding)),
+            .must = "be one of the modes under /shardings",
+            .hint = f.shardings.empty() ? "add it to /shardings"
+                                        : "try \"" + std::string(name_of(f.shardings.front().mode)) + "\""});
+  for (std::size_t i = 0; i < f.shardings.size(); ++i) {
+    const std::string at = "/shardings/" + std::to_string(i);
+    validate_sharding(v, f.shardings[i], at);
+    if (f.rows(f.shardings[i].mode) != &f.shardings[i])
+      v.fail({.rule = "sharding-twice",
+              .pointer = at + "/mode",
+              .got = std::string(name_of(f.shardings[i].mode)),
+              .must = "appear once",
+              .hint = "merge the two entries"});
+  }
+  return v.ok();
+}
+
+}  // namespace trainplan

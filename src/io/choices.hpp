@@ -1,0 +1,34 @@
+/// The spellings of the choices that runs and framework profiles share; the first of a value is its usual
+/// one.
+#pragma once
+
+#include "reader.hpp"
+#include "trainplan/spec/framework.hpp"
+#include "trainplan/spec/run.hpp"
+
+namespace trainplan {
+
+inline constexpr Named<Sharding> kShardings[] = {
+    {"none", Sharding::None},   {"zero1", Sharding::Zero1}, {"distributed-optimizer", Sharding::Zero1},
+    {"zero2", Sharding::Zero2}, {"zero3", Sharding::Zero3}, {"fsdp", Sharding::Zero3},
+    {"hsdp", Sharding::Hsdp}};
+inline constexpr Named<DType> kDTypes[] = {{"fp32", DType::Fp32},     {"bf16", DType::Bf16},
+                                           {"fp16", DType::Fp16},     {"float32", DType::Fp32},
+                                           {"bfloat16", DType::Bf16}, {"float16", DType::Fp16}};
+inline constexpr Named<FlopConvention> kConventions[] = {{"causal", FlopConvention::Causal},
+                                                         {"full", FlopConvention::Full}};
+inline constexpr Named<Schedule> kSchedules[] = {
+    {"gpipe", Schedule::GPipe}, {"1f1b", Schedule::OneFOneB}, {"interleaved", Schedule::Interleaved}};
+inline constexpr Named<Recompute> kRecomputes[] = {{"none", Recompute::None},
+                                                   {"selective", Recompute::Selective},
+                                                   {"layers", Recompute::Layers},
+                                                   {"full", Recompute::Full}};
+inline constexpr Named<Attention> kAttentions[] = {{"flash", Attention::Flash},
+                                                   {"unfused", Attention::Unfused}};
+inline constexpr Named<CpMode> kCpModes[] = {{"ring", CpMode::Ring}, {"all-to-all", CpMode::AllToAll}};
+/// When gradients are reduced; true: after every micro-batch.
+inline constexpr Named<bool> kGradientSyncs[] = {{"step", false}, {"micro-batch", true}};
+inline constexpr Named<bool> kSwitches[] = {{"true", true}, {"false", false}, {"on", true},
+                                            {"off", false}, {"yes", true},    {"no", false}};
+
+}  // namespace trainplan

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "find_config.hpp"
+#include "outcome.hpp"
+#include "reader.hpp"
+#include "trainplan/io/load.hpp"
+
+namespace trainplan {
+namespace {
+
+constexpr std::string_view kAcceleratorKeys[] = {"base",      "name",     "vendor",        "bf16_dense",
+                                                 "fp8_dense", "memory",   "usable_memory", "memory_bandwidth",
+                                                 "fp4_dense", "scale_up", "nic",           "tdp",
+                                                 "notes"};
+constexpr std::string_view kScaleUpKeys[] = {"link", "bandwidth", "domain"};
+constexpr std::string_view kClusterKeys[] = {
+    "name",    "accelerator", "nodes", "gpus_per_node", "scale_up_domain", "nic_per_gpu", "pcie",
+    "storage", "reliability", "price", "notes"};
+constexpr std::string_view kStorageKeys[] = {"write", "read"};
+constexpr std::string_view kReliabilityKeys[] = {"gpu_mtbf", "detect", "restart", "load"};
+
+/// An object that may be left out; figures of a missing one still get their origin.
+Reader part(const Reader& in, std::string_view key, std::span<const std::string_view> keys, Issues& issues) {
+  static const nlohmann::json kNothing = nlohmann::json::object();
+  const std::optional<Reader> given = in.object(key);
+  const Reader out = given.value_or(Reader(in.document(), kNothing, in.pointer(key), issues));
+  out.allow(keys);
+  return out;
+}
+
+/// Lays what an object says over `a`; used for the base and for what a cluster overrides.
+void read_accelerator(const Reader& in, Accelerator& a, Issues& issues) {
+  in.allow(kAcceleratorKeys);
+  a.name = in.string("name").value_or(a.name);
+  in.figure("bf16_dense", kFlops - kSeconds, a.bf16_dense);
+  in.figure("fp8_dense", kFlops - kSeconds, a.fp8_dense);
+  in.figure("fp4_dense", kFlops - kSeconds, a.fp4_dense);
+  in.figure("memory", kBytes, a.memory);
+  in.figure("usable_memory", kBytes, a.usable_memory);
+  in.figure("memory_bandwidth", kBytes - kSeconds, a.memory_bandwidth);
+  in.figure("nic", kBytes - kSeconds, a.nic);
+  in.power("tdp", a.tdp);
+  const Reader scale_up = part(in, "scale_up", kScaleUpKeys, issues);
+  a.link = scale_up.string("link").value_or(a.link);
+  scale_up.figure("bandwidth", kBytes - kSeconds, a.scale_up_bandwidth);
+  a.scale_up_domain = scale_up.integer("domain", 1, kMaxDegree).value_or(a.scale_up_domain);
+}
+
+class ClusterReader {
+  const Document& doc_;
+  Issues& issues_;
+  std::unique_ptr<Document> base_;  // of the accelerator, when it has a file of its own
+
+  void read_base(const Reader& in, std::string_view key, Accelerator& a) {
+    const std::optional<std::string> id = in.string(key);
+    if (!id) return;
+    const Place place = place_of(doc_.text, locate(doc_.text, in.pointer(key)).value);
+    const Issue where{
+        .file = doc_.file, .pointer = in.pointer(key), .line = place.line, .column = place.column};
+    auto found = find_config("accelerators", *id, issues_, directory_of(doc_.origin), where);
+    a.id = *id;
+    if (!found) return;
+    base_ = std::make_unique<Document>(std::move(*found));
+    a.id = config_name(base_->origin);
+    a.name = a.id;
+    read_accelerator(Reader(*base_, issues_), a, issues_);
+  }
+
+  /// A name, an object of its own, or an object that changes some figures of a "base".
+  bool read_accelerator_key(const Reader& in, Accelerator& a) {
+    if (!in.require("accelerator", "\"h100-sxm\"")) return false;
+    if (!in.node().find("accelerator")->is_object()) {
+      read_base(in, "accelerator", a);
+      return base_ != nullptr;
+    }
+    const Reader own = *in.object("accelerator");
+    read_base(own, "base", a);
+    if (own.has("base") && base_ == nullptr) return false;
+    read_accelerator(own, a, issues_);
+    if (a.id.empty()) a.id = a.name;
+    return true;
+  }
+
+  void read_size(const Reader& in, ClusterSpec& c) {
+    in.require("nodes", "128");
+    in.require("gpus_per_node", "8");
+    c.nodes = in.integer("nodes", 1, kMaxDegree).value_or(0);
+    c.gpus_per_node = in.integer("gpus_per_node", 1, kMaxNodeWidth).value_or(0);
+    c.scale_up_domain = in.integer("scale_up_domain", 1, kMaxDegree).value_or(0);
+    if (in.has("scale_up_domain")) return;
+    const std::int64_t gpus = std::max<std::int64_t>(c.gpus(), 1);
+    c.scale_up_domain = std::min(c.accelerator.scale_up_domain, gpus);
+  }
+
+  void read_operation(const Reader& in, ClusterSpec& c) {
+    in.figure("nic_per_gpu", kBytes - kSeconds, c.nic_per_gpu);
+    if (!in.has("nic_per_gpu") && c.accelerator.nic.known) c.nic_per_gpu = c.accelerator.nic;
+    in.figure("pcie", kBytes - kSeconds, c.pcie);
+    in.figure("price", kUsd - kSeconds, c.price);
+    const Reader storage = part(in, "storage", kStorageKeys, issues_);
+    storage.figure("write", kBytes - kSeconds, c.storage_write);
+    storage.figure("read", kBytes - kSeconds, c.storage_read);
+    const Reader reliability = part(in, "reliability", kReliabilityKeys, issues_);
+    reliability.figure("gpu_mtbf", kSeconds, c.gpu_mtbf);
+    reliability.figure("detect", kSeconds, c.detect);
+    reliability.figure("restart", kSeconds, c.restart);
+    reliability.figure("load", kSeconds, c.load);
+  }
+
+ public:
+  ClusterReader(const Document& doc, Issues& issues) : doc_(doc), issues_(issues) {}
+
+  std::optional<Checked<ClusterSpec>> read() {
+    const std::size_t first = issues_.all().size();
+    const Reader in(doc_, issues_);
+    in.allow(kClusterKeys);
+    ClusterSpec c;
+    c.origin = doc_.origin;
+    c.name = in.string("name").value_or(config_name(doc_.origin));
+    const bool accelerator = read_accelerator_key(in, c.accelerator);
+    read_size(in, c);
+    read_operation(in, c);
+    const std::size_t checked_from = issues_.all().size();
+    auto checked = Checked<ClusterSpec>::make(std::move(c), issues_);
+    if (!accelerator)
+      for (const std::string_view dependent : {"/accelerator", "/nic_per_gpu"})
+        drop_under(issues_, checked_from, dependent);
+    const Document* const documents[] = {&doc_, base_.get()};
+    place_issues(std::span(documents, base_ == nullptr ? 1 : 2), issues_, first);
+    return errors_since(issues_, first) ? std::nullopt : checked;
+  }
+};
+
+}  // namespace
+
+std::optional<Checked<ClusterSpec>> load_cluster(std::string_view name_or_path, Issues& issues) {
+  const auto doc = find_config("clusters", name_or_path, issues);
+  return doc ? ClusterReader(*doc, issues).read() : std::nullopt;
+}
+
+std::optional<Checked<ClusterSpec>> load_cluster_text(std::string_view text, std::string_view file,
+                                                      Issues& issues) {
+  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
+  return doc ? ClusterReader(*doc, issues).read() : std::nullopt;
+}
+
+std::optional<Accelerator> load_accelerator_text(std::string_view text, std::string_view file,
+                                                 Issues& issues) {
+  const std::size_t first = issues.all().size();
+  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
+  if (!doc) return std::nullopt;
+  Accelerator a;
+  a.id = config_name(file);
+  a.name = a.id;
+  read_accelerator(Reader(*doc, issues), a, issues);
+  return errors_since(issues, first) ? std::nullopt : std::optional(std::move(a));
+}
+
+}  // namespace trainplan

@@ -1,0 +1,185 @@
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "choices.hpp"
+#include "find_config.hpp"
+#include "outcome.hpp"
+#include "reader.hpp"
+#include "trainplan/io/load.hpp"
+
+namespace trainplan {
+namespace {
+
+constexpr Named<Group> kGroups[] = {{"none", Group::None},
+                                    {"data-parallel", Group::DataParallel},
+                                    {"shard", Group::Shard},
+                                    {"replicate", Group::Replicate}};
+constexpr Named<When> kWhens[] = {{"always", When::Always},
+                                  {"reshard", When::Reshard},
+                                  {"no-reshard", When::NoReshard},
+                                  {"deferred-sync", When::DeferredSync},
+                                  {"sync-each-micro-batch", When::SyncEachMicroBatch},
+                                  {"gradient-16bit", When::Gradient16Bit}};
+/// Moments exist from the first optimizer step on; a gradient from the first backward pass to the optimizer.
+constexpr Phases kAfterFirstStep = static_cast<Phases>(kAlways & ~bit(Phase::Load));
+constexpr Named<Phases> kLives[] = {{"always", kAlways},
+                                    {"after-first-step", kAfterFirstStep},
+                                    {"gradient", kGradientPhases},
+                                    {"optimizer", bit(Phase::Optimizer)}};
+constexpr Named<Collective> kCollectives[] = {{"all-reduce", Collective::AllReduce},
+                                              {"reduce-scatter", Collective::ReduceScatter},
+                                              {"all-gather", Collective::AllGather}};
+constexpr Named<Times> kTimes[] = {{"step", Times::PerStep}, {"micro-batch", Times::PerMicroBatch}};
+constexpr Named<HidesBehind> kHidings[] = {{"nothing", HidesBehind::Nothing},
+                                           {"last-backward", HidesBehind::LastBackward},
+                                           {"next-forward", HidesBehind::NextForward},
+                                           {"compute", HidesBehind::Compute}};
+constexpr Named<Width> kWidths[] = {{"gradient_dtype", Width::GradientDType},
+                                    {"reduce_dtype", Width::ReduceDType}};
+
+constexpr std::string_view kProfileKeys[] = {
+    "name",         "version", "default_sharding", "default_gradient_dtype", "vocabulary", "uneven_stages",
+    "interleaving", "logits",  "checkpoint",       "flop_convention",        "rank_order", "shardings",
+    "flags",        "notes"};
+constexpr std::string_view kVocabularyKeys[] = {"multiple", "times_tp", "source"};
+constexpr std::string_view kLogitKeys[] = {"bytes_per_entry", "source"};
+constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
+constexpr std::string_view kShardingKeys[] = {"mode",           "title", "flags",   "gathered_units",
+                                              "gradient_units", "state", "traffic", "notes"};
+constexpr std::string_view kStateKeys[] = {"id",           "symbol", "title", "bytes_per_param",
+                                           "sharded_over", "alive",  "when",  "source"};
+constexpr std::string_view kTrafficKeys[] = {
+    "id",    "symbol", "title",        "collective", "bytes_per_param",
+    "group", "times",  "hides_behind", "when",       "source"};
+
+std::string required_text(const Reader& in, std::string_view key, std::string_view example) {
+  in.require(key, example);
+  return in.string(key).value_or("");
+}
+
+/// A number, or the name of the type that decides it.
+void read_width(const Reader& in, Width& width, double& bytes) {
+  constexpr std::string_view kKey = "bytes_per_param";
+  if (!in.require(kKey, "2")) return;
+  if (in.node().find(std::string(kKey))->is_string()) {
+    width = in.choice(kKey, kWidths).value_or(Width::GradientDType);
+    return;
+  }
+  bytes = in.real(kKey, 0.125, kMaxBytesPerParam).value_or(0);
+}
+
+StateRow read_state(const Reader& in) {
+  in.allow(kStateKeys);
+  StateRow row;
+  row.id = required_text(in, "id", "\"weights\"");
+  row.symbol = required_text(in, "symbol", "\"M_w\"");
+  row.title = required_text(in, "title", "\"bf16 weights\"");
+  row.source = in.string("source").value_or("");
+  read_width(in, row.width, row.bytes_per_param);
+  row.sharded_over = in.choice("sharded_over", kGroups).value_or(row.sharded_over);
+  row.alive = in.choice("alive", kLives).value_or(row.alive);
+  row.when = in.choice("when", kWhens).value_or(row.when);
+  return row;
+}
+
+CommRow read_traffic(const Reader& in) {
+  in.allow(kTrafficKeys);
+  CommRow row;
+  row.id = required_text(in, "id", "\"grad_reduce_scatter\"");
+  row.symbol = required_text(in, "symbol", "\"V_rs\"");
+  row.title = required_text(in, "title", "\"gradient reduce-scatter\"");
+  row.source = in.string("source").value_or("");
+  in.require("collective", "\"reduce-scatter\"");
+  row.collective = in.choice("collective", kCollectives).value_or(row.collective);
+  read_width(in, row.width, row.bytes_per_param);
+  row.group = in.choice("group", kGroups).value_or(row.group);
+  in.require("times", "\"step\"");
+  row.times = in.choice("times", kTimes).value_or(row.times);
+  row.hides = in.choice("hides_behind", kHidings).value_or(row.hides);
+  row.when = in.choice("when", kWhens).value_or(row.when);
+  return row;
+}
+
+ShardingRows read_sharding(const Reader& in) {
+  in.allow(kShardingKeys);
+  ShardingRows rows;
+  in.require("mode", "\"zero1\"");
+  rows.mode = in.choice("mode", kShardings).value_or(rows.mode);
+  rows.title = required_text(in, "title", "\"distributed optimizer\"");
+  rows.flags = in.string("flags").value_or("");
+  rows.gathered_units = in.real("gathered_units", 0, 1024).value_or(0);
+  rows.gradient_units = in.real("gradient_units", 0, 1024).value_or(0);
+  for (const Reader& row : in.objects("state")) rows.state.push_back(read_state(row));
+  for (const Reader& row : in.objects("traffic")) rows.traffic.push_back(read_traffic(row));
+  return rows;
+}
+
+void read_parts(const Reader& in, FrameworkProfile& f) {
+  if (const auto vocabulary = in.object("vocabulary")) {
+    vocabulary->allow(kVocabularyKeys);
+    f.vocabulary_multiple = vocabulary->integer("multiple", 1, kMaxDegree).value_or(1);
+    f.vocabulary_times_tp = vocabulary->boolean("times_tp").value_or(false);
+  }
+  if (const auto logits = in.object("logits")) {
+    logits->allow(kLogitKeys);
+    f.logit_bytes = logits->real("bytes_per_entry", 1, kMaxBytesPerParam).value_or(f.logit_bytes);
+    f.logit_source = logits->string("source").value_or("");
+  }
+  if (const auto checkpoint = in.object("checkpoint")) {
+    checkpoint->allow(kCheckpointKeys);
+    f.checkpoint_bytes_per_param =
+        checkpoint->real("bytes_per_param", 1, kMaxBytesPerParam).value_or(f.checkpoint_bytes_per_param);
+    f.checkpoint_source = checkpoint->string("source").value_or("");
+  }
+  if (const auto flags = in.object("flags"))
+    for (const auto& [key, value] : flags->node().items())
+      if (!key.starts_with('_'))
+        if (const auto flag = flags->string(key)) f.flags.emplace_back(key, *flag);
+}
+
+FrameworkProfile read_profile(const Reader& in) {
+  in.allow(kProfileKeys);
+  FrameworkProfile f;
+  f.origin = in.document().origin;
+  f.id = config_name(f.origin);
+  f.name = required_text(in, "name", "\"Megatron-LM\"");
+  f.version = required_text(in, "version", "\"core 0.20.0\"");
+  in.require("default_sharding", "\"zero1\"");
+  f.default_sharding = in.choice("default_sharding", kShardings).value_or(f.default_sharding);
+  f.default_gradient = in.choice("default_gradient_dtype", kDTypes).value_or(f.default_gradient);
+  f.uneven_stages = in.boolean("uneven_stages").value_or(f.uneven_stages);
+  f.interleaving = in.boolean("interleaving").value_or(f.interleaving);
+  f.causal_flops =
+      in.choice("flop_convention", kConventions).value_or(FlopConvention::Causal) == FlopConvention::Causal;
+  f.rank_order = in.string("rank_order").value_or(f.rank_order);
+  read_parts(in, f);
+  in.require("shardings", "[{\"mode\": \"zero1\", ...}]");
+  for (const Reader& rows : in.objects("shardings")) f.shardings.push_back(read_sharding(rows));
+  return f;
+}
+
+std::optional<Checked<FrameworkProfile>> read_framework(const Document& doc, Issues& issues) {
+  const std::size_t first = issues.all().size();
+  auto checked = Checked<FrameworkProfile>::make(read_profile(Reader(doc, issues)), issues);
+  const Document* const documents[] = {&doc};
+  place_issues(documents, issues, first);
+  return errors_since(issues, first) ? std::nullopt : checked;
+}
+
+}  // namespace
+
+std::optional<Checked<FrameworkProfile>> load_framework(std::string_view name_or_path, Issues& issues) {
+  const auto doc = find_config("frameworks", name_or_path, issues);
+  return doc ? read_framework(*doc, issues) : std::nullopt;
+}
+
+std::optional<Checked<FrameworkProfile>> load_framework_text(std::string_view text, std::string_view file,
+                                                             Issues& issues) {
+  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
+  return doc ? read_framework(*doc, issues) : std::nullopt;
+}
+
+}  // namespace trainplan

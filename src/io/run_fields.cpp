@@ -1,0 +1,245 @@
+#include "trainplan/io/run_fields.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "choices.hpp"
+#include "text.hpp"
+#include "trainplan/io/units.hpp"
+#include "trainplan/spec/validator.hpp"
+
+namespace trainplan {
+namespace {
+
+bool refuse(Issue& out, std::string rule, std::string must, std::string hint) {
+  out.rule = std::move(rule);
+  out.must = std::move(must);
+  out.hint = std::move(hint);
+  return false;
+}
+
+std::string_view stripped(std::string_view text) {
+  const std::size_t from = text.find_first_not_of(" \t");
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t") - from + 1);
+}
+
+/// The legal whole number that is nearest to what was written.
+std::string try_near(double value, std::int64_t hi) {
+  const double low = std::clamp(std::floor(value), 1.0, static_cast<double>(hi));
+  const double high = std::clamp(std::ceil(value), 1.0, static_cast<double>(hi));
+  const auto text = [](double v) { return std::to_string(static_cast<std::int64_t>(v)); };
+  return low == high ? "try " + text(low) : "try " + text(low) + " or " + text(high);
+}
+
+/// A whole number from 1 to hi; `dim` tokens lets "8Ki tokens" pass.
+std::optional<std::int64_t> whole(std::string_view text, Dim dim, std::int64_t hi, std::string_view example,
+                                  Issue& out) {
+  const Measure m = parse_quantity(text, dim);
+  const bool number = m && m.word == UnitWord::None;
+  if (number && m.value == std::floor(m.value) && m.value >= 1 && m.value <= static_cast<double>(hi))
+    return static_cast<std::int64_t>(m.value);
+  refuse(out, number && m.value == std::floor(m.value) ? "range" : "integer",
+         "be an integer from 1 to " + std::to_string(hi),
+         number ? try_near(m.value, hi) : "try " + std::string(example));
+  return std::nullopt;
+}
+
+template <auto Member, std::int64_t Hi>
+bool set_whole(RunSpec& run, std::string_view text, Issue& out) {
+  const auto n = whole(text, kCount, Hi, "8", out);
+  if (n) run.*Member = *n;
+  return n.has_value();
+}
+
+bool set_sequence(RunSpec& run, std::string_view text, Issue& out) {
+  const auto n = whole(text, kTokens, kMaxSequence, "8192", out);
+  if (n) run.sequence = *n;
+  return n.has_value();
+}
+
+bool set_global_batch(RunSpec& run, std::string_view text, Issue& out) {
+  const Measure m = parse_quantity(text, kTokens), any = parse_quantity(text);
+  const bool sequences =
+      any && any.dim == kCount && (any.word == UnitWord::None || any.word == UnitWord::Sequences);
+  const std::string must = "be a whole number of sequences or of tokens";
+  if (!sequences && !m) return refuse(out, "quantity", must, "try 512 sequences or 4Mi-tokens");
+  const double amount = sequences ? any.value : m.value;
+  if (amount != std::floor(amount) || amount < 1 || amount > static_cast<double>(kMaxSequence))
+    return refuse(out, "range", must,
+                  try_near(amount, kMaxSequence) + (sequences ? " sequences" : " tokens"));
+  run.global_batch = GlobalBatch{static_cast<std::int64_t>(amount), !sequences};
+  return true;
+}
+
+template <auto Member, const auto& Choices>
+bool set_choice(RunSpec& run, std::string_view text, Issue& out) {
+  const std::string wanted = lower(text);
+  for (const auto& c : Choices)
+    if (c.name == wanted) {
+      run.*Member = c.value;
+      return true;
+    }
+  return refuse(out, "choice", "be " + one_of(names_of(Choices, false)), hint_for(text, names_of(Choices)));
+}
+
+template <auto Member>
+bool set_name(RunSpec& run, std::string_view text, Issue& out) {
+  if (text.empty()) return refuse(out, "name", "be a name or a path", "see: trainplan list");
+  run.*Member = std::string(text);
+  return true;
+}
+
+/// A quantity in lo..hi of its base unit.
+std::optional<double> quantity(std::string_view text, Dim dim, double lo, double hi, std::string_view example,
+                               Issue& out) {
+  const Measure m = parse_quantity(text, dim);
+  const bool legal = m && m.word != UnitWord::Sequences;
+  if (legal && m.value >= lo && m.value <= hi) return m.value;
+  const std::string hint = "try " + std::string(example);
+  if (legal)
+    refuse(out, "range", "be from " + shown(lo) + " to " + shown(hi), hint);
+  else
+    refuse(out, "quantity", "be " + noun_of(dim) + (m ? "" : "; it " + m.error), hint);
+  return std::nullopt;
+}
+
+bool set_margin(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.memory_margin = quantity(text, kCount, 0, 0.99, "30%", out)).has_value();
+}
+bool set_tokens(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.tokens = quantity(text, kTokens, 1, 1e18, "15T-tokens", out)).has_value();
+}
+bool set_min_mfu(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.limits.min_mfu = quantity(text, kCount, 0, 1, "40%", out)).has_value();
+}
+bool set_max_step(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.limits.max_step_time = quantity(text, kSeconds, 1e-6, 1e9, "5s", out)).has_value();
+}
+bool set_max_memory(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.limits.max_memory = quantity(text, kBytes, 1, 1e15, "70GiB", out)).has_value();
+}
+/// A number of layers says which layers: it implies that mode.
+bool set_recompute_layers(RunSpec& run, std::string_view text, Issue& out) {
+  const auto n = whole(text, kCount, kMaxLayers, "1", out);
+  if (!n) return false;
+  run.recompute_layers = *n;
+  if (!run.recompute) run.recompute = Recompute::Layers;
+  return true;
+}
+
+constexpr std::string_view kSwitch = "true or false", kInteger = "integer", kDTypeText = "fp32, bf16 or fp16";
+
+// clang-format off
+constexpr RunField kFields[] = {
+    {"model", "name or file", "the model: a config.json or a shipped name", "llama70b", set_name<&RunSpec::model>},
+    {"cluster", "name or file", "the cluster", "h100x1024", set_name<&RunSpec::cluster>},
+    {"framework", "name or file", "the framework profile", "megatron-lm", set_name<&RunSpec::framework>},
+    {"sequence", "tokens", "tokens of one sequence", "8192", set_sequence},
+    {"global_batch", "sequences or tokens", "batch of one optimizer step", "4Mi-tokens", set_global_batch},
+    {"micro_batch", kInteger, "sequences of one micro-batch and rank", "1", set_whole<&RunSpec::micro_batch, kMaxDegree>},
+    {"tp", kInteger, "tensor-parallel degree", "8", set_whole<&RunSpec::tp, kMaxDegree>},
+    {"pp", kInteger, "pipeline stages", "4", set_whole<&RunSpec::pp, kMaxDegree>},
+    {"vpp", kInteger, "virtual stages of one pipeline rank", "4", set_whole<&RunSpec::vpp, kMaxDegree>},
+    {"cp", kInteger, "context-parallel degree", "2", set_whole<&RunSpec::cp, kMaxDegree>},
+    {"dp", kInteger, "data-parallel degree", "32", set_whole<&RunSpec::dp, kMaxDegree>},
+    {"shard_size", kInteger, "ranks of one shard group (hsdp)", "8", set_whole<&RunSpec::shard_size, kMaxDegree>},
+    {"sharding", "none, zero1, zero2, zero3 or hsdp", "what data-parallel ranks share", "zero1",
+     set_choice<&RunSpec::sharding, kShardings>},
+    {"sequence_parallel", kSwitch, "split the rest of the activations over the tensor-parallel ranks", "true",
+     set_choice<&RunSpec::sequence_parallel, kSwitches>},
+    {"reshard_after_forward", kSwitch, "free gathered weights between forward and backward", "false",
+     set_choice<&RunSpec::reshard_after_forward, kSwitches>},
+    {"gradient_sync", "step or micro-batch", "how often gradients are reduced", "micro-batch",
+     set_choice<&RunSpec::sync_each_micro_batch, kGradientSyncs>},
+    {"schedule", "gpipe, 1f1b or interleaved", "pipeline schedule", "1f1b", set_choice<&RunSpec::schedule, kSchedules>},
+    {"recompute", "none, selective, layers or full", "activations computed again in the backward pass", "selective",
+     set_choice<&RunSpec::recompute, kRecomputes>},
+    {"recompute_layers", kInteger, "layers of a stage that are recomputed", "4", set_recompute_layers},
+    {"gradient_dtype", kDTypeText, "type of the gradients kept", "bf16", set_choice<&RunSpec::gradient_dtype, kDTypes>},
+    {"reduce_dtype", kDTypeText, "type in which gradients travel", "bf16", set_choice<&RunSpec::reduce_dtype, kDTypes>},
+    {"attention", "flash or unfused", "attention kernel", "unfused", set_choice<&RunSpec::attention, kAttentions>},
+    {"flop_convention", "causal or full", "how attention FLOPs are counted", "full",
+     set_choice<&RunSpec::flop_convention, kConventions>},
+    {"cp_mode", "ring or all-to-all", "how context-parallel ranks exchange", "all-to-all",
+     set_choice<&RunSpec::cp_mode, kCpModes>},
+    {"tp_overlap", kSwitch, "overlap tensor-parallel traffic with its matrix products", "true",
+     set_choice<&RunSpec::tp_overlap, kSwitches>},
+    {"dp_overlap", kSwitch, "overlap data-parallel traffic with compute", "true",
+     set_choice<&RunSpec::dp_overlap, kSwitches>},
+    {"fused_mlp", kSwitch, "fused activation of the MLP", "false", set_choice<&RunSpec::fused_mlp, kSwitches>},
+    {"memory_margin", "share", "part of the memory gate that a derived plan keeps free", "30%", set_margin},
+    {"tokens", "tokens", "tokens of the whole training", "15T-tokens", set_tokens},
+    {"min_mfu", "share", "limit: least MFU", "40%", set_min_mfu},
+    {"max_step_time", "time", "limit: longest step", "5s", set_max_step},
+    {"max_memory", "size", "limit: most memory of one GPU", "70GiB", set_max_memory},
+};
+// clang-format on
+
+std::string underscored(std::string_view key) {
+  std::string out(key);
+  std::replace(out.begin(), out.end(), '-', '_');
+  return out;
+}
+
+std::vector<std::string_view> keys() {
+  std::vector<std::string_view> out;
+  for (const RunField& f : kFields) out.push_back(f.key);
+  return out;
+}
+
+}  // namespace
+
+std::span<const RunField> run_fields() { return kFields; }
+
+const RunField* find_run_field(std::string_view key) {
+  const std::string wanted = underscored(key);
+  for (const RunField& f : kFields)
+    if (f.key == wanted) return &f;
+  return nullptr;
+}
+
+bool set_field(RunSpec& run, std::string_view key, std::string_view text, Issues& issues,
+               const Issue& where) {
+  Issue issue = where;
+  const RunField* field = find_run_field(key);
+  if (issue.pointer.empty()) {
+    issue.pointer = "--" + std::string(field != nullptr ? field->key : key);
+    std::replace(issue.pointer.begin(), issue.pointer.end(), '_', '-');
+  }
+  if (field == nullptr) {
+    issue.got = clipped(key);
+    refuse(issue, "unknown-key", "be a field of a run", suggestion(underscored(key), keys()));
+  } else {
+    issue.got = clipped(text);
+    if (field->set(run, stripped(text), issue)) return true;
+  }
+  issues.add(std::move(issue));
+  return false;
+}
+
+bool set_pins(RunSpec& run, std::string_view pins, Issues& issues, const Issue& where) {
+  bool ok = true;
+  while (!pins.empty()) {
+    const std::size_t end = std::min(pins.find(','), pins.size());
+    const std::string_view pin = stripped(pins.substr(0, end));
+    pins.remove_prefix(std::min(end + 1, pins.size()));
+    const std::size_t equals = pin.find('=');
+    if (equals != std::string_view::npos) {
+      ok = set_field(run, stripped(pin.substr(0, equals)), pin.substr(equals + 1), issues, where) && ok;
+      continue;
+    }
+    Issue issue = where;
+    if (issue.pointer.empty()) issue.pointer = "--pin";
+    issue.got = clipped(pin);
+    refuse(issue, "pin", "be FIELD=VALUE, several joined by commas", "try tp=8,pp=4");
+    issues.add(std::move(issue));
+    ok = false;
+  }
+  return ok;
+}
+
+}  // namespace trainplan

@@ -1,0 +1,86 @@
+#include "words.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+
+#include "units.hpp"
+
+namespace trainplan {
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    const bool c1 = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (c == '\n' || c == '\t') out += ' ';
+    else if (c < 0x20 || c == 0x7f) out += '?';
+    else if (c1) out += '?', ++i;
+    else out += text[i];
+  }
+  return out;
+}
+
+std::string_view verdict_word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::None: return "";
+    case Verdict::Fits: return "fits";
+    case Verdict::Tight: return "tight";
+    case Verdict::DoesNotFit: return "does not fit";
+  }
+  return "";
+}
+
+std::string cell_text(const Cell& cell, std::string_view empty) {
+  return std::visit(Overloaded{[&](std::monostate) { return std::string(empty); },
+                               [](const std::string& s) { return printable(s); },
+                               [](Value v) { return value_text(v); },
+                               [](bool yes) { return std::string(yes ? "yes" : "no"); },
+                               [](const Code& code) { return printable(code.text); }},
+                    cell);
+}
+
+std::string sentence_text(const Sentence& sentence, std::string (*glue)(std::string_view)) {
+  std::string out;
+  for (const auto& part : sentence) {
+    if (const Value* value = std::get_if<Value>(&part)) out += glue(value_text(*value));
+    else out += printable(std::get<std::string>(part));
+  }
+  return out;
+}
+std::string sentence_text(const Sentence& sentence) {
+  return sentence_text(sentence, [](std::string_view text) { return std::string(text); });
+}
+
+Headline headline_text(const Report& report, std::string (*glue)(std::string_view)) {
+  Headline out{std::string(verdict_word(report.verdict)), sentence_text(report.headline, glue)};
+  if (out.rest.starts_with(out.word)) out.rest.erase(0, out.word.size());
+  else if (!out.word.empty() && !out.rest.empty()) out.rest.insert(0, ": ");
+  return out;
+}
+
+bool has_numbers(const Table& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [column](const auto& row) {
+    return column < row.size() && std::holds_alternative<Value>(row[column]);
+  });
+}
+
+std::string result_text(const Explanation& e) {
+  const bool nameless = !e.unit || (*e.unit == Unit::Count && e.dim != kCount);
+  return nameless ? number_text(e.number, e.dim) : value_text({e.number, *e.unit});
+}
+
+std::string source_text(const Explanation& e) {
+  return printable(e.formula.empty() || e.source.empty() ? e.formula + e.source : e.formula + ", " + e.source);
+}
+
+std::string render(const Report& report, Format format, const Style& style) {
+  switch (format) {
+    case Format::Text: return text_report(report, style);
+    case Format::Markdown: return markdown_report(report);
+    case Format::Json: return json_report(report);
+  }
+  return {};
+}
+
+}  // namespace trainplan

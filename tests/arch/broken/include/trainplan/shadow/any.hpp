@@ -1,0 +1,2 @@
+/// Wrong on purpose: a folder that is no layer.
+#pragma once
