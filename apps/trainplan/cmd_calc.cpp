@@ -25,7 +25,8 @@ struct CalcOptions {
   OutputOptions output;
 };
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names, std::string otherwise) {
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names,
+                         std::string otherwise) {
   const std::string_view near = nearest(word, names);
   return near.empty() ? otherwise : "did you mean \"" + std::string(near) + "\"?";
 }
@@ -33,7 +34,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
 Issue unknown_formula(const std::string& id) {
   std::vector<std::string_view> ids;
   for (const CatalogEntry& e : catalog()) ids.push_back(e.id);
-  return {.rule = "unknown-formula", .pointer = "FORMULA", .got = id, .must = "be the id of a formula",
+  return {.rule = "unknown-formula",
+          .pointer = "FORMULA",
+          .got = id,
+          .must = "be the id of a formula",
           .hint = did_you_mean(id, ids, "see trainplan calc")};
 }
 
@@ -55,7 +59,9 @@ class Arguments {
       names.push_back(a.name);
       all.append(all.empty() ? "" : ", ").append(a.name);
     }
-    issues_.add({.rule = "unknown-parameter", .pointer = std::string(name), .got = std::string(text),
+    issues_.add({.rule = "unknown-parameter",
+                 .pointer = std::string(name),
+                 .got = std::string(text),
                  .must = "name a parameter of " + std::string(entry_.id),
                  .hint = did_you_mean(name, names, "its parameters are " + all)});
   }
@@ -86,17 +92,24 @@ class Arguments {
   void read(const std::string& word) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) {
-      issues_.add({.rule = "argument", .pointer = word, .must = "have the form name=value",
+      issues_.add({.rule = "argument",
+                   .pointer = word,
+                   .must = "have the form name=value",
                    .hint = "try " + (entry_.args.empty() ? std::string() : sample_for(0))});
       return;
     }
     const std::string_view name = std::string_view(word).substr(0, equals);
-    const auto found = std::find_if(entry_.args.begin(), entry_.args.end(), [&](const Arg& a) { return a.name == name; });
+    const auto found =
+        std::find_if(entry_.args.begin(), entry_.args.end(), [&](const Arg& a) { return a.name == name; });
     const std::string_view text = std::string_view(word).substr(equals + 1);
     if (found == entry_.args.end()) return unknown(name, text);
     const auto i = static_cast<std::size_t>(found - entry_.args.begin());
     if (given_[i])
-      issues_.add({.rule = "twice", .pointer = std::string(name), .got = std::string(text), .must = "be given once", .hint = "leave one out"});
+      issues_.add({.rule = "twice",
+                   .pointer = std::string(name),
+                   .got = std::string(text),
+                   .must = "be given once",
+                   .hint = "leave one out"});
     given_[i] = true;
     set(i, text);
   }
@@ -104,19 +117,25 @@ class Arguments {
   const std::vector<double>& values() {
     for (std::size_t i = 0; i < given_.size(); ++i)
       if (!given_[i])
-        issues_.add({.rule = "missing-parameter", .pointer = std::string(entry_.args[i].name),
-                     .must = "be given: " + std::string(entry_.args[i].meaning), .hint = "try " + sample_for(i)});
+        issues_.add({.rule = "missing-parameter",
+                     .pointer = std::string(entry_.args[i].name),
+                     .must = "be given: " + std::string(entry_.args[i].meaning),
+                     .hint = "try " + sample_for(i)});
     return values_;
   }
 };
 
-int worked_out(const CatalogEntry& entry, const std::vector<double>& values, const OutputOptions& output, Issues& issues) {
+int worked_out(const CatalogEntry& entry, const std::vector<double>& values, const OutputOptions& output,
+               Issues& issues) {
   Explain rec;
   entry.explain(rec, values);
   const LineItem& item = *rec.ledger().find(entry.id);
   if (std::isfinite(item.value)) return emit(calc_report(entry, rec.ledger(), item), output);
-  issues.add({.rule = "not-finite", .pointer = std::string(entry.id), .got = "a division by zero or an overflow",
-              .must = "give a finite number", .hint = formula_card(entry).example});
+  issues.add({.rule = "not-finite",
+              .pointer = std::string(entry.id),
+              .got = "a division by zero or an overflow",
+              .must = "give a finite number",
+              .hint = formula_card(entry).example});
   return emit(issues, output);
 }
 
@@ -128,7 +147,8 @@ int run_calc(const CalcOptions& options) {
     issues.add(unknown_formula(options.formula));
     return emit(issues, options.output);
   }
-  if (options.arguments.empty() && !entry->args.empty()) return emit(signature_report(formula_card(*entry)), options.output);
+  if (options.arguments.empty() && !entry->args.empty())
+    return emit(signature_report(formula_card(*entry)), options.output);
   Arguments arguments(*entry, issues);
   for (const std::string& word : options.arguments) arguments.read(word);
   const std::vector<double>& values = arguments.values();
@@ -142,7 +162,8 @@ void add_calc(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<CalcOptions>();
   CLI::App* command = app.add_subcommand("calc", "work out one formula, or list the formulas");
   command->add_option("formula", options->formula, "id of a formula; alone: what it takes");
-  command->add_option("arguments", options->arguments, "name=value with units, such as delta=300s")->type_name("NAME=VALUE");
+  command->add_option("arguments", options->arguments, "name=value with units, such as delta=300s")
+      ->type_name("NAME=VALUE");
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_calc(*options); });
 }

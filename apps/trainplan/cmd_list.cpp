@@ -13,7 +13,9 @@
 #include "output.hpp"
 #include "trainplan/cost/params.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/run_fields.hpp"
 #include "trainplan/io/shipped.hpp"
+#include "trainplan/io/suggest.hpp"
 #include "trainplan/report/lists.hpp"
 
 namespace trainplan {
@@ -23,7 +25,8 @@ namespace {
 template <class F>
 void for_each_shipped(std::string_view kind, F use) {
   for (const Shipped& s : shipped())
-    if (s.kind == kind) use(std::string(s.name), s.text, std::string(kind) + "/" + std::string(s.name) + ".json");
+    if (s.kind == kind)
+      use(std::string(s.name), s.text, std::string(kind) + "/" + std::string(s.name) + ".json");
 }
 
 std::vector<ListedCluster> clusters(Issues& issues) {
@@ -53,7 +56,8 @@ Report list_frameworks(Issues& issues) {
 /// The first shipped config of a kind that loads.
 template <class T>
 std::optional<Checked<T>> any_of(std::string_view kind, Issues& issues,
-                                 std::optional<Checked<T>> (*load)(std::string_view, std::string_view, Issues&)) {
+                                 std::optional<Checked<T>> (*load)(std::string_view, std::string_view,
+                                                                   Issues&)) {
   std::optional<Checked<T>> out;
   for_each_shipped(kind, [&](const std::string&, std::string_view text, const std::string& file) {
     if (!out) out = load(text, file, issues);
@@ -61,7 +65,8 @@ std::optional<Checked<T>> any_of(std::string_view kind, Issues& issues,
   return out;
 }
 
-/// A model's parameters are the same on every cluster and in every framework: any will do to ask the formulas.
+/// A model's parameters are the same on every cluster and in every framework: any will do to ask the
+/// formulas.
 Report list_models(Issues& issues) {
   const auto cluster = any_of<ClusterSpec>("clusters", issues, load_cluster_text);
   const auto framework = any_of<FrameworkProfile>("frameworks", issues, load_framework_text);
@@ -87,6 +92,14 @@ Report list_constants(Issues& issues) {
   return constant_list_report(calibration ? **calibration : Calibration{}, anchors(issues));
 }
 
+Report list_fields(Issues&) {
+  std::vector<ListedField> out;
+  for (const RunField& f : run_fields())
+    out.push_back({std::string(f.key), std::string(f.type), std::string(f.help), std::string(f.otherwise),
+                   std::string(f.example)});
+  return field_list_report(out);
+}
+
 using Lister = std::function<Report(Issues&)>;
 
 const std::map<std::string, Lister>& listers() {
@@ -96,15 +109,31 @@ const std::map<std::string, Lister>& listers() {
       {"accelerators", list_accelerators},
       {"frameworks", list_frameworks},
       {"formulas", [](Issues&) { return formula_list_report(formula_chapters(), true); }},
+      {"fields", list_fields},
       {"rules", [](Issues&) { return rule_list_report(rules()); }},
       {"constants", list_constants},
   };
   return all;
 }
 
+Issue unknown_kind(const std::string& what) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, lister] : listers()) names.push_back(name);
+  return {.rule = "unknown-list",
+          .pointer = "WHAT",
+          .got = what,
+          .must = "be something that can be listed",
+          .hint = suggestion(what, names)};
+}
+
 int run_list(const std::string& what, const OutputOptions& output) {
   Issues issues;
-  const Report report = listers().at(what)(issues);
+  const auto lister = listers().find(what);
+  if (lister == listers().end()) {
+    issues.add(unknown_kind(what));
+    return emit(issues, output);
+  }
+  const Report report = lister->second(issues);
   if (issues.has_errors()) return emit(issues, output);  // warnings belong to whoever plans with a model
   return emit(report, output);
 }
@@ -118,9 +147,9 @@ void add_list(CLI::App& app, Outcome& outcome) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "list what is shipped");
-  std::vector<std::string> names;
-  for (const auto& [name, lister] : listers()) names.push_back(name);
-  command->add_option("what", options->what, "what to list")->required()->check(CLI::IsMember(names));
+  std::string names;
+  for (const auto& [name, lister] : listers()) names.append(names.empty() ? "" : ", ").append(name);
+  command->add_option("what", options->what, names)->required()->type_name("WHAT");
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_list(options->what, options->output); });
 }

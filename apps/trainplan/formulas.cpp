@@ -59,7 +59,10 @@ FormulaCard formula_card(const CatalogEntry& entry) {
   for (std::size_t i = 0; i < entry.args.size(); ++i) {
     values.push_back(sample(entry.args[i], entry.dims[i]));
     card.units.push_back(unit_text(entry.dims[i]));
-    card.example.append(" ").append(entry.args[i].name).append("=").append(sample_text(entry.args[i], entry.dims[i]));
+    card.example.append(" ")
+        .append(entry.args[i].name)
+        .append("=")
+        .append(sample_text(entry.args[i], entry.dims[i]));
   }
   Explain rec;
   entry.explain(rec, values);

@@ -20,7 +20,8 @@ using namespace trainplan;
 std::vector<std::string> known_names(const CLI::App& app, bool options) {
   std::vector<std::string> names;
   if (!options)
-    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+      names.push_back(sub->get_name());
   else
     for (const CLI::Option* option : app.get_options())
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -52,17 +53,22 @@ Issues unexpected_words(const CLI::App& app) {
 
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   Issues issues = unexpected_words(app);
-  if (error.get_name() != "ExtrasError" || issues.all().empty()) {
+  // A mistyped command leaves the command missing: that is one mistake, not two.
+  const bool about_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                           dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (!about_words || issues.all().empty()) {
     const auto given = app.get_subcommands();
     const std::string name = given.empty() ? "trainplan" : "trainplan " + given.back()->get_name();
-    issues.add({.rule = "usage", .pointer = name, .must = error.what(), .hint = "see " + name + " --help"});
+    issues.add({.rule = "usage", .pointer = name + ": " + error.what(), .hint = "see " + name + " --help"});
   }
   return emit(issues, OutputOptions{});
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Plans for training large models on clusters of accelerators, every number explained.", "trainplan"};
-  app.set_version_flag("--version", std::string("trainplan ") + TRAINPLAN_VERSION, "print the version and exit");
+  CLI::App app{"Plans for training large models on clusters of accelerators, every number explained.",
+               "trainplan"};
+  app.set_version_flag("--version", std::string("trainplan ") + TRAINPLAN_VERSION,
+                       "print the version and exit");
   app.set_help_flag("-h,--help", "print this help and exit");
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);

@@ -95,7 +95,8 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
           "text, markdown or json (default text)")
       ->check(CLI::IsMember({"text", "markdown", "json"}))
       ->type_name("FORMAT");
-  command.add_option("-o,--output", options.file, "write to this file instead of standard output")->type_name("FILE");
+  command.add_option("-o,--output", options.file, "write to this file instead of standard output")
+      ->type_name("FILE");
 }
 
 int emit(const Report& report, const OutputOptions& options) {

@@ -24,7 +24,8 @@ void add_output_options(CLI::App& command, OutputOptions& options);
 /// Writes the report. BadInput when it cannot be written, else DoesNotFit or Fits by the verdict.
 int emit(const Report& report, const OutputOptions& options);
 
-/// Prints the issues on standard error: an array in JSON, else text. BadInput when one is an error, else Fits.
+/// Prints the issues on standard error: an array in JSON, else text. BadInput when one is an error, else
+/// Fits.
 int emit(const Issues& issues, const OutputOptions& options);
 
 /// Writes text to a file, or to standard output when `file` is empty. A failure is told on standard error.

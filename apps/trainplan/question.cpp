@@ -90,6 +90,7 @@ std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, 
   if (issues.has_errors()) {
     const auto [x, plan] = q->planner_->complete(pinned_choice(q->run));
     report_broken_rules(x, plan, q->run.origin, skip, issues);
+    place_in_run_file(q->run, issues);
     return nullptr;
   }
   return q;
@@ -100,6 +101,7 @@ std::optional<Derivation> Question::answer(Issues& issues) const {
   if (derivation) return derivation;
   const auto [problem, plan] = planner_->complete(pinned_choice(run));
   report_broken_rules(problem, plan, run.origin, {}, issues);
+  place_in_run_file(run, issues);
   if (!issues.has_errors())
     issues.add({Severity::Error, "no-legal-plan", run.origin, "", title(), "no combination of degrees is legal for this model, cluster and batch", "unpin a field or change --global-batch"});
   return std::nullopt;

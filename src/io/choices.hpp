@@ -15,6 +15,9 @@ inline constexpr Named<Sharding> kShardings[] = {
 inline constexpr Named<DType> kDTypes[] = {{"fp32", DType::Fp32},     {"bf16", DType::Bf16},
                                            {"fp16", DType::Fp16},     {"float32", DType::Fp32},
                                            {"bfloat16", DType::Bf16}, {"float16", DType::Fp16}};
+/// Types that a model is trained in; both have two bytes.
+inline constexpr Named<DType> kPrecisions[] = {
+    {"bf16", DType::Bf16}, {"fp16", DType::Fp16}, {"bfloat16", DType::Bf16}, {"float16", DType::Fp16}};
 inline constexpr Named<FlopConvention> kConventions[] = {{"causal", FlopConvention::Causal},
                                                          {"full", FlopConvention::Full}};
 inline constexpr Named<Schedule> kSchedules[] = {

@@ -24,7 +24,7 @@ class Refusal {
       : text_(text), file_(file), issues_(issues) {}
   std::string_view text() const { return text_; }
 
-  bool at(std::size_t offset, std::string rule, std::string got, std::string must, std::string hint,
+  bool at(std::size_t offset, std::string rule, const std::string& got, std::string must, std::string hint,
           std::string pointer = {}) {
     const Place place = place_of(text_, offset);
     issues_.add({.rule = std::move(rule),

@@ -29,7 +29,7 @@ constexpr std::string_view kReliabilityKeys[] = {"gpu_mtbf", "detect", "restart"
 Reader part(const Reader& in, std::string_view key, std::span<const std::string_view> keys, Issues& issues) {
   static const nlohmann::json kNothing = nlohmann::json::object();
   const std::optional<Reader> given = in.object(key);
-  const Reader out = given.value_or(Reader(in.document(), kNothing, in.pointer(key), issues));
+  Reader out = given.value_or(Reader(in.document(), kNothing, in.pointer(key), issues));
   out.allow(keys);
   return out;
 }

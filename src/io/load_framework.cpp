@@ -47,8 +47,8 @@ constexpr std::string_view kProfileKeys[] = {
 constexpr std::string_view kVocabularyKeys[] = {"multiple", "times_tp", "source"};
 constexpr std::string_view kLogitKeys[] = {"bytes_per_entry", "source"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
-constexpr std::string_view kShardingKeys[] = {"mode",           "title", "flags",   "gathered_units",
-                                              "gradient_units", "state", "traffic", "notes"};
+constexpr std::string_view kShardingKeys[] = {
+    "mode", "title", "flags", "with_pipeline", "gathered_units", "gradient_units", "state", "traffic", "notes"};
 constexpr std::string_view kStateKeys[] = {"id",           "symbol", "title", "bytes_per_param",
                                            "sharded_over", "alive",  "when",  "source"};
 constexpr std::string_view kTrafficKeys[] = {
@@ -110,6 +110,7 @@ ShardingRows read_sharding(const Reader& in) {
   rows.mode = in.choice("mode", kShardings).value_or(rows.mode);
   rows.title = required_text(in, "title", "\"distributed optimizer\"");
   rows.flags = in.string("flags").value_or("");
+  rows.with_pipeline = in.boolean("with_pipeline").value_or(true);
   rows.gathered_units = in.real("gathered_units", 0, 1024).value_or(0);
   rows.gradient_units = in.real("gradient_units", 0, 1024).value_or(0);
   for (const Reader& row : in.objects("state")) rows.state.push_back(read_state(row));

@@ -85,4 +85,13 @@ std::optional<RunSpec> load_run_text(std::string_view text, std::string_view fil
   return doc ? std::optional(read_run(*doc, issues)) : std::nullopt;
 }
 
+void place_in_run_file(const RunSpec& run, Issues& issues) {
+  if (run.origin.empty()) return;
+  Issues seen_before;
+  const auto doc = find_config("runs", run.origin, seen_before);
+  if (!doc) return;
+  const Document* const documents[] = {&*doc};
+  place_issues(documents, issues, 0);
+}
+
 }  // namespace trainplan

@@ -25,7 +25,8 @@ Dim dim_of(const Tape& tape, const Node& n) { return n.op == Op::Literal ? Dim{}
 /// What the printed numbers give when they are put into the formula.
 double printed_result(const Tape& tape, std::uint32_t node, int digits) {
   const Node& n = tape.node(node);
-  if (is_leaf(n)) return std::isfinite(n.value) ? printed_number(n.value, dim_of(tape, n), digits).value() : n.value;
+  if (is_leaf(n))
+    return std::isfinite(n.value) ? printed_number(n.value, dim_of(tape, n), digits).value() : n.value;
   const double a = printed_result(tape, n.a, digits);
   if (n.op == Op::Sqrt) return std::sqrt(a);
   if (n.op == Op::Ceil) return std::ceil(a);
@@ -46,7 +47,8 @@ int digits_for(const Tape& tape, std::uint32_t node) {
   constexpr double kAgree = 5e-5;
   const double exact = tape.node(node).value;
   int digits = kFormulaDigits;
-  while (digits < kExactDigits && !(std::abs(printed_result(tape, node, digits) - exact) <= kAgree * std::abs(exact)))
+  while (digits < kExactDigits &&
+         !(std::abs(printed_result(tape, node, digits) - exact) <= kAgree * std::abs(exact)))
     ++digits;
   return digits;
 }
@@ -66,7 +68,8 @@ class Writer {
     const Node &a = tape_.node(x), &b = tape_.node(y);
     if (a.op != b.op || a.value != b.value) return false;
     if (a.op == Op::Literal) return true;
-    if (is_leaf(a)) return tape_.label(a).symbol == tape_.label(b).symbol && tape_.label(a).origin == tape_.label(b).origin;
+    if (is_leaf(a))
+      return tape_.label(a).symbol == tape_.label(b).symbol && tape_.label(a).origin == tape_.label(b).origin;
     return same(a.a, b.a) && (is_unary(a) || same(a.b, b.b));
   }
 
@@ -141,7 +144,8 @@ class Writer {
   }
 
  public:
-  Writer(const Tape& tape, Notation notation, int digits) : tape_(tape), notation_(notation), digits_(digits) {}
+  Writer(const Tape& tape, Notation notation, int digits)
+      : tape_(tape), notation_(notation), digits_(digits) {}
 
   Text write(std::uint32_t node) const {
     const Node& n = tape_.node(node);

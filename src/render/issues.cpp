@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::size_t kMostPrinted = 50;
 
-std::string_view level_name(const Issue& issue) { return issue.level == Severity::Error ? "error" : "warning"; }
+std::string_view level_name(const Issue& issue) {
+  return issue.level == Severity::Error ? "error" : "warning";
+}
 
 /// "run.json:14:12 /tp = 6", as much of it as is known.
 std::string place(const Issue& issue) {
@@ -23,8 +25,10 @@ std::string place(const Issue& issue) {
   const auto append = [&](const std::string& part) {
     if (!part.empty()) out.append(out.empty() ? "" : " ").append(printable(part));
   };
-  if (!issue.file.empty() && issue.line > 0) append(fmt::format("{}:{}:{}", issue.file, issue.line, issue.column));
-  else append(issue.file);
+  if (!issue.file.empty() && issue.line > 0)
+    append(fmt::format("{}:{}:{}", issue.file, issue.line, issue.column));
+  else
+    append(issue.file);
   append(issue.pointer);
   if (!issue.got.empty()) append("= " + issue.got);
   return out;
@@ -44,7 +48,8 @@ std::string text(const Issue& issue, const Style& style) {
 std::vector<const Issue*> errors_first(const Issues& issues) {
   std::vector<const Issue*> out;
   for (const Issue& i : issues.all()) out.push_back(&i);
-  std::stable_sort(out.begin(), out.end(), [](const Issue* a, const Issue* b) { return a->level < b->level; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Issue* a, const Issue* b) { return a->level < b->level; });
   return out;
 }
 

@@ -34,12 +34,18 @@ std::string quoted(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = sequence_length(text, at);
     const char c = text[at];
-    if (length == 0) out += "\\ufffd";
-    else if (length > 1) out.append(text.substr(at, length));
-    else if (c == '"' || c == '\\') out.append("\\").append(1, c);
-    else if (c == '\n') out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
+    if (length == 0)
+      out += "\\ufffd";
+    else if (length > 1)
+      out.append(text.substr(at, length));
+    else if (c == '"' || c == '\\')
+      out.append("\\").append(1, c);
+    else if (c == '\n')
+      out += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
     at += std::max<std::size_t>(length, 1);
   }
   return out + '"';
@@ -60,7 +66,8 @@ void JsonWriter::item(std::string_view key) {
   if (!std::exchange(level.empty, false)) out_ += level.flat ? ", " : ",";
   if (!level.flat) out_.append("\n").append(2 * open_.size(), ' ');
   if (level.close != '}') return;
-  assert(std::find(level.keys.begin(), level.keys.end(), key) == level.keys.end() && "a key twice in one object");
+  assert(std::find(level.keys.begin(), level.keys.end(), key) == level.keys.end() &&
+         "a key twice in one object");
   level.keys.emplace_back(key);
   out_.append(quoted(key)).append(": ");
 }

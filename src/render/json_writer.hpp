@@ -7,8 +7,8 @@
 
 namespace trainplan {
 
-/// Members of an object get a key, elements of an array an empty one. A key twice in one object is a mistake of the
-/// caller and asserted against.
+/// Members of an object get a key, elements of an array an empty one. A key twice in one object is a mistake
+/// of the caller and asserted against.
 class JsonWriter {
   struct Level {
     char close;

@@ -15,7 +15,8 @@ char32_t next_code_point(std::string_view text, std::size_t& at) {
   const unsigned char lead = byte(at++);
   const int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
   char32_t c = more == 0 ? lead : lead & (0x3fu >> more);
-  for (int i = 0; i < more && at < text.size() && (byte(at) & 0xc0u) == 0x80u; ++i) c = c << 6 | (byte(at++) & 0x3fu);
+  for (int i = 0; i < more && at < text.size() && (byte(at) & 0xc0u) == 0x80u; ++i)
+    c = c << 6 | (byte(at++) & 0x3fu);
   return c;
 }
 
@@ -23,18 +24,20 @@ struct Range {
   char32_t first, last;
 };
 constexpr Range kCombining[] = {{0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20f0}, {0xfe00, 0xfe0f}};
-constexpr Range kWide[] = {{0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-                           {0xfe30, 0xfe6f}, {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1faff},
-                           {0x20000, 0x3fffd}};
+constexpr Range kWide[] = {{0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
+                           {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+                           {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
 
 template <std::size_t N>
 bool in(char32_t c, const Range (&ranges)[N]) {
-  return std::any_of(std::begin(ranges), std::end(ranges), [c](Range r) { return c >= r.first && c <= r.last; });
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [c](Range r) { return c >= r.first && c <= r.last; });
 }
 
 std::size_t columns_of(char32_t c) { return in(c, kCombining) ? 0 : in(c, kWide) ? 2 : 1; }
 
-/// Bytes of the longest front of a word that fits, at least one character; behind a separator if there is a late one.
+/// Bytes of the longest front of a word that fits, at least one character; behind a separator if there is a
+/// late one.
 std::size_t fitting(std::string_view word, std::size_t width) {
   std::size_t at = 0, used = 0;
   while (at < word.size()) {
@@ -66,8 +69,10 @@ std::size_t display_width(std::string_view text) {
 std::string unbroken(std::string_view text) {
   std::string out;
   for (const char c : text)
-    if (c == ' ') out += kNoBreak;
-    else out += c;
+    if (c == ' ')
+      out += kNoBreak;
+    else
+      out += c;
   return out;
 }
 
@@ -138,8 +143,8 @@ void widen(Width& w, const GridCell& cell, bool label) {
   w.hard = std::max(w.hard, hard + cell.indent);
 }
 
-/// Takes from the widest column that can give without a broken word until the row fits; then words are broken, and
-/// at last numbers.
+/// Takes from the widest column that can give without a broken word until the row fits; then words are
+/// broken, and at last numbers.
 void narrow(std::vector<Width>& widths, std::size_t room) {
   std::size_t total = 0;
   for (const Width& w : widths) total += w.now;
@@ -158,7 +163,8 @@ void narrow(std::vector<Width>& widths, std::size_t room) {
   }
 }
 
-std::string aligned(const std::string& text, const GridCell& cell, std::size_t width, bool last, bool colour) {
+std::string aligned(const std::string& text, const GridCell& cell, std::size_t width, bool last,
+                    bool colour) {
   const std::size_t used = display_width(text);
   const std::string pad = spaces(width > used ? width - used : 0);
   if (cell.kind == Kind::Number) return pad + inked(text, cell.ink, colour);
@@ -183,11 +189,13 @@ void tighten(std::vector<Width>& widths, const std::vector<std::vector<GridCell>
   std::vector<std::size_t> used(widths.size());
   for (const auto& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c)
-      for (const std::string& line : cell_lines(row[c], widths[c].now)) used[c] = std::max(used[c], display_width(line));
+      for (const std::string& line : cell_lines(row[c], widths[c].now))
+        used[c] = std::max(used[c], display_width(line));
   for (std::size_t c = 0; c < widths.size(); ++c) widths[c].now = used[c];
 }
 
-std::string row_text(const std::vector<GridCell>& row, const std::vector<Width>& widths, std::size_t indent, bool colour) {
+std::string row_text(const std::vector<GridCell>& row, const std::vector<Width>& widths, std::size_t indent,
+                     bool colour) {
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 1;
   for (std::size_t c = 0; c < row.size(); ++c) {

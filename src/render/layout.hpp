@@ -14,7 +14,8 @@ std::size_t display_width(std::string_view text);
 /// Keeps a number and its unit on one line: spaces become no-break spaces, which wrap() prints as spaces.
 std::string unbroken(std::string_view text);
 
-/// Lines of at most `width` columns, broken at spaces; a longer word is broken where it must be. At least one line.
+/// Lines of at most `width` columns, broken at spaces; a longer word is broken where it must be. At least one
+/// line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 /// A paragraph: `first` before its first line, as many spaces before the others. Ends in a newline.
@@ -25,7 +26,8 @@ enum class Ink : unsigned char { Plain, Bold, Dim, Green, Yellow, Red };
 /// The text in that ink, when there is colour at all.
 std::string inked(std::string text, Ink ink, bool colour);
 
-/// Words wrap, even within a long word. Numbers are right-aligned and stay whole. An id wraps between words only.
+/// Words wrap, even within a long word. Numbers are right-aligned and stay whole. An id wraps between words
+/// only.
 enum class Kind : unsigned char { Words, Number, Id };
 
 struct GridCell {

@@ -90,7 +90,8 @@ struct Words {
 std::string block(const Facts& facts) {
   Words words{{"item", "value", "note", "id"}, {false, false, false, false}, {}};
   for (const Fact& f : facts.facts)
-    words.rows.push_back({escaped(printable(f.label)), cell(f.cell), escaped(printable(f.note)), code(printable(f.id))});
+    words.rows.push_back(
+        {escaped(printable(f.label)), cell(f.cell), escaped(printable(f.note)), code(printable(f.id))});
   return words.text();
 }
 
@@ -121,7 +122,8 @@ std::string block(const Lines& lines) {
   for (const Line& l : lines.lines) {
     std::string indent;
     for (int d = 0; d < l.depth; ++d) indent += "&emsp;";
-    words.rows.push_back({indent + escaped(printable(l.title)), cell(l.value), escaped(printable(l.note)), code(printable(l.id))});
+    words.rows.push_back({indent + escaped(printable(l.title)), cell(l.value), escaped(printable(l.note)),
+                          code(printable(l.id))});
   }
   return words.text();
 }
@@ -135,12 +137,13 @@ std::string block(const Explanation& e) {
       out += "- = " + code(formula_text(e.ledger->tape(), e.expr, notation)) + "\n";
     out += "- = " + code(number_text(e.number, e.dim)) + "\n";
   }
-  if (const std::string source = source_text(e); !source.empty()) out += "\nSource: " + escaped(source) + "\n";
+  if (const std::string source = source_text(e); !source.empty())
+    out += "\nSource: " + escaped(source) + "\n";
   if (e.operands.empty()) return out;
   Words words{{"symbol", "meaning", "value", "from"}, {false, false, true, false}, {}};
   for (const Operand& o : e.operands)
-    words.rows.push_back({code(printable(o.symbol)), escaped(printable(o.meaning)), escaped(number_text(o.number, o.dim)),
-                          escaped(printable(o.origin))});
+    words.rows.push_back({code(printable(o.symbol)), escaped(printable(o.meaning)),
+                          escaped(number_text(o.number, o.dim)), escaped(printable(o.origin))});
   return out + "\n" + words.text();
 }
 

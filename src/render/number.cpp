@@ -12,13 +12,15 @@ namespace trainplan {
 namespace {
 
 constexpr double kHour = 3600;
-constexpr double kWholeBelow = 1e8;      // counts and tokens are printed digit by digit up to here
+constexpr double kWholeBelow = 1e8;  // counts and tokens are printed digit by digit up to here
 constexpr double kWholeBytesBelow = 1e6;
 
-/// "B·s/param"; nothing above the line is written with negative powers: "s⁻¹", so that no unit begins with '/'.
+/// "B·s/param"; nothing above the line is written with negative powers: "s⁻¹", so that no unit begins with
+/// '/'.
 std::string spelled(Dim dim) {
-  const std::pair<int, std::string_view> powers[] = {{dim.byte, "B"},      {dim.flop, "FLOP"},   {dim.param, "param"},
-                                                     {dim.token, "token"}, {dim.usd, "USD"},     {dim.sec, "s"}};
+  const std::pair<int, std::string_view> powers[] = {{dim.byte, "B"},      {dim.flop, "FLOP"},
+                                                     {dim.param, "param"}, {dim.token, "token"},
+                                                     {dim.usd, "USD"},     {dim.sec, "s"}};
   std::string above, below, inverse;
   for (const auto& [power, name] : powers) {
     for (int i = 0; i < power; ++i) above.append(above.empty() ? "" : "·").append(name);
@@ -40,12 +42,14 @@ bool takes_prefix(Dim dim) {
 }
 
 std::string mantissa_text(double v, int digits) {
-  return digits >= kExactDigits ? short_exponent(fmt::format("{}", v)) : short_exponent(fmt::format("{:.{}g}", v, digits));
+  return digits >= kExactDigits ? short_exponent(fmt::format("{}", v))
+                                : short_exponent(fmt::format("{:.{}g}", v, digits));
 }
 
 /// The largest prefix that leaves at least 1 in front, after rounding.
 std::pair<double, std::string_view> prefix_for(double v, int digits) {
-  constexpr std::pair<double, std::string_view> prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  constexpr std::pair<double, std::string_view> prefixes[] = {
+      {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   if (std::abs(v) >= 1e18) return {1, ""};
   for (const auto& [factor, name] : prefixes)
     if (std::abs(v) >= factor * (1 - 0.5 * std::pow(10, -digits))) return {factor, name};

@@ -14,7 +14,8 @@ constexpr std::size_t kIndent = 2, kFormulaIndent = 4;
 
 bool starts_sign(std::string_view text) {
   static constexpr std::string_view kSigns[] = {"× ", "/ ", "+ ", "- "};
-  return std::any_of(std::begin(kSigns), std::end(kSigns), [text](std::string_view s) { return text.starts_with(s); });
+  return std::any_of(std::begin(kSigns), std::end(kSigns),
+                     [text](std::string_view s) { return text.starts_with(s); });
 }
 
 /// A formula may be broken before an operator and after the comma between arguments, nowhere else.
@@ -56,7 +57,8 @@ class TextReport {
   void print(const Grid& grid, std::size_t indent) { out_ += grid.text(columns_, indent, style_.colour); }
 
   void heading(const std::string& title, char rule) {
-    for (const std::string& line : wrap(printable(title), columns_)) out_ += inked(line, Ink::Bold, style_.colour) + "\n";
+    for (const std::string& line : wrap(printable(title), columns_))
+      out_ += inked(line, Ink::Bold, style_.colour) + "\n";
     const std::size_t width = std::min(display_width(printable(title)), columns_);
     if (!style_.colour) out_ += std::string(width, rule) + "\n";
   }
@@ -66,7 +68,8 @@ class TextReport {
     const Headline h = headline_text(report, unbroken);
     if (h.word.empty() && h.rest.empty()) return;
     const std::string lines = paragraph(unbroken(h.word) + h.rest, columns_, "");
-    out_ += inked(h.word, kInks[static_cast<std::size_t>(report.verdict)], style_.colour) + lines.substr(h.word.size());
+    out_ += inked(h.word, kInks[static_cast<std::size_t>(report.verdict)], style_.colour) +
+            lines.substr(h.word.size());
   }
 
  public:
@@ -76,7 +79,10 @@ class TextReport {
   void operator()(const Facts& facts) {
     Grid grid;
     for (const Fact& f : facts.facts)
-      grid.row({{printable(f.label)}, fact_cell(f.cell), {printable(f.note)}, {printable(f.id), Kind::Id, Ink::Dim}});
+      grid.row({{printable(f.label)},
+                fact_cell(f.cell),
+                {printable(f.note)},
+                {printable(f.id), Kind::Id, Ink::Dim}});
     print(grid, kIndent);
   }
 
@@ -84,13 +90,15 @@ class TextReport {
     if (!table.title.empty()) out_ += paragraph(printable(table.title), columns_, "  ");
     std::vector<GridCell> labels;
     for (std::size_t c = 0; c < table.columns.size(); ++c)
-      labels.push_back({printable(table.columns[c].label), has_numbers(table, c) ? Kind::Number : Kind::Words, Ink::Bold});
+      labels.push_back(
+          {printable(table.columns[c].label), has_numbers(table, c) ? Kind::Number : Kind::Words, Ink::Bold});
     Grid grid;
     for (const auto& row : table.rows) {
       std::vector<GridCell> cells;
       for (std::size_t c = 0; c < row.size(); ++c) {
         cells.push_back(grid_cell(row[c], "-"));
-        if (std::holds_alternative<std::monostate>(row[c]) && c < labels.size()) cells.back().kind = labels[c].kind;
+        if (std::holds_alternative<std::monostate>(row[c]) && c < labels.size())
+          cells.back().kind = labels[c].kind;
       }
       grid.row(std::move(cells));
     }
@@ -107,7 +115,9 @@ class TextReport {
     for (const Line& l : lines.lines) {
       const std::string title = printable(l.note.empty() ? l.title : l.title + ", " + l.note);
       const auto indent = kIndent * static_cast<std::size_t>(std::max(l.depth, 0));
-      grid.row({{title, Kind::Words, Ink::Plain, indent}, grid_cell(l.value, ""), {printable(l.id), Kind::Id, Ink::Dim}});
+      grid.row({{title, Kind::Words, Ink::Plain, indent},
+                grid_cell(l.value, ""),
+                {printable(l.id), Kind::Id, Ink::Dim}});
     }
     print(grid, kIndent);
   }
@@ -118,10 +128,12 @@ class TextReport {
     print(head, 0);
     if (e.ledger != nullptr) {
       for (const Notation notation : {Notation::Symbols, Notation::Numbers})
-        out_ += paragraph(breakable_formula(formula_text(e.ledger->tape(), e.expr, notation)), columns_, "    = ");
+        out_ += paragraph(breakable_formula(formula_text(e.ledger->tape(), e.expr, notation)), columns_,
+                          "    = ");
       out_ += paragraph(unbroken(number_text(e.number, e.dim)), columns_, "    = ");
     }
-    if (const std::string source = source_text(e); !source.empty()) out_ += paragraph(source, columns_, "    source: ");
+    if (const std::string source = source_text(e); !source.empty())
+      out_ += paragraph(source, columns_, "    source: ");
     Grid operands;
     for (const Operand& o : e.operands)
       operands.row({{printable(o.symbol), Kind::Id},

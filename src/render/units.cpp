@@ -18,7 +18,8 @@ struct Scale {
 constexpr double kKiB = 1024, kMiB = kKiB * kKiB, kGiB = kMiB * kKiB, kTiB = kGiB * kKiB, kPiB = kTiB * kKiB;
 constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
 
-constexpr Scale kBinary[] = {{kPiB, "PiB"}, {kTiB, "TiB"}, {kGiB, "GiB", 0.1}, {kMiB, "MiB", 0.1}, {kKiB, "KiB"}};
+constexpr Scale kBinary[] = {
+    {kPiB, "PiB"}, {kTiB, "TiB"}, {kGiB, "GiB", 0.1}, {kMiB, "MiB", 0.1}, {kKiB, "KiB"}};
 constexpr Scale kDecimal[] = {{1e15, "PB"}, {1e12, "TB"}, {1e9, "GB", 0.1}, {1e6, "MB", 0.1}, {1e3, "kB"}};
 constexpr Scale kClock[] = {{kDay, "days", 2}, {kHour, "h", 2}, {kMinute, "min", 2}, {1, "s"},
                             {1e-3, "ms"},      {1e-6, "us"},    {1e-9, "ns", 0}};
@@ -38,7 +39,8 @@ const Scale* pick(double value, std::span<const Scale> scales) {
 std::string grouped(std::string digits) {
   const std::size_t first = digits.starts_with('-') ? 1 : 0;
   const std::size_t point = digits.find('.');
-  for (std::size_t i = point == std::string::npos ? digits.size() : point; i > first + 3;) digits.insert(i -= 3, 1, ',');
+  for (std::size_t i = point == std::string::npos ? digits.size() : point; i > first + 3;)
+    digits.insert(i -= 3, 1, ',');
   return digits;
 }
 
@@ -87,12 +89,14 @@ std::string bytes_text(double v, std::span<const Scale> scales) {
 /// "989 TFLOP/s".
 std::string prefixed(double v, std::string_view unit) {
   const Scale* s = pick(v, kPrefixes);
-  return s == nullptr ? joined(significant(v, 3), "", unit) : joined(significant(v / s->factor, 3), s->name, unit);
+  return s == nullptr ? joined(significant(v, 3), "", unit)
+                      : joined(significant(v / s->factor, 3), s->name, unit);
 }
 
 std::string time_text(double v) {
   const Scale* s = v == 0 ? nullptr : pick(v, kClock);
-  return s == nullptr ? joined(significant(v, 3), "", "s") : joined(significant(v / s->factor, 3), "", s->name);
+  return s == nullptr ? joined(significant(v, 3), "", "s")
+                      : joined(significant(v / s->factor, 3), "", s->name);
 }
 
 std::string share_text(double v) {
@@ -122,9 +126,7 @@ std::string token_rate_text(double v) {
   return joined(std::abs(v) >= 100 ? fixed(v, 0) : significant(v, 3), "", "token/s");
 }
 
-std::string money(double v) {
-  return v != std::trunc(v) && std::abs(v) < 99.995 ? fixed(v, 2) : fixed(v, 0);
-}
+std::string money(double v) { return v != std::trunc(v) && std::abs(v) < 99.995 ? fixed(v, 2) : fixed(v, 0); }
 std::string gpu_hours(double v) {
   const double hours = v / kHour;
   const Scale* s = pick(hours, kShort);
@@ -163,7 +165,8 @@ std::string value_text(Value value) {
     case Unit::FlopsPerToken: return prefixed(v, "FLOP/token");
     case Unit::BytesPerParam: return joined(significant(v, 4), "", "B/param");
     case Unit::Usd: return money(v) + " USD";
-    case Unit::UsdPerHour: return (std::abs(v * kHour) < 99.995 ? fixed(v * kHour, 2) : fixed(v * kHour, 0)) + " USD/h";
+    case Unit::UsdPerHour:
+      return (std::abs(v * kHour) < 99.995 ? fixed(v * kHour, 2) : fixed(v * kHour, 0)) + " USD/h";
     case Unit::GpuTime: return gpu_hours(v);
   }
   return {};

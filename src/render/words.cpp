@@ -13,10 +13,14 @@ std::string printable(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
     const bool c1 = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (c == '\n' || c == '\t') out += ' ';
-    else if (c < 0x20 || c == 0x7f) out += '?';
-    else if (c1) out += '?', ++i;
-    else out += text[i];
+    if (c == '\n' || c == '\t')
+      out += ' ';
+    else if (c < 0x20 || c == 0x7f)
+      out += '?';
+    else if (c1)
+      out += '?', ++i;
+    else
+      out += text[i];
   }
   return out;
 }
@@ -32,19 +36,21 @@ std::string_view verdict_word(Verdict verdict) {
 }
 
 std::string cell_text(const Cell& cell, std::string_view empty) {
-  return std::visit(Overloaded{[&](std::monostate) { return std::string(empty); },
-                               [](const std::string& s) { return printable(s); },
-                               [](Value v) { return value_text(v); },
-                               [](bool yes) { return std::string(yes ? "yes" : "no"); },
-                               [](const Code& code) { return printable(code.text); }},
-                    cell);
+  return std::visit(
+      Overloaded{[&](std::monostate) { return std::string(empty); },
+                 [](const std::string& s) { return printable(s); }, [](Value v) { return value_text(v); },
+                 [](bool yes) { return std::string(yes ? "yes" : "no"); },
+                 [](const Code& code) { return printable(code.text); }},
+      cell);
 }
 
 std::string sentence_text(const Sentence& sentence, std::string (*glue)(std::string_view)) {
   std::string out;
   for (const auto& part : sentence) {
-    if (const Value* value = std::get_if<Value>(&part)) out += glue(value_text(*value));
-    else out += printable(std::get<std::string>(part));
+    if (const Value* value = std::get_if<Value>(&part))
+      out += glue(value_text(*value));
+    else
+      out += printable(std::get<std::string>(part));
   }
   return out;
 }
@@ -54,8 +60,10 @@ std::string sentence_text(const Sentence& sentence) {
 
 Headline headline_text(const Report& report, std::string (*glue)(std::string_view)) {
   Headline out{std::string(verdict_word(report.verdict)), sentence_text(report.headline, glue)};
-  if (out.rest.starts_with(out.word)) out.rest.erase(0, out.word.size());
-  else if (!out.word.empty() && !out.rest.empty()) out.rest.insert(0, ": ");
+  if (out.rest.starts_with(out.word))
+    out.rest.erase(0, out.word.size());
+  else if (!out.word.empty() && !out.rest.empty())
+    out.rest.insert(0, ": ");
   return out;
 }
 
@@ -71,7 +79,8 @@ std::string result_text(const Explanation& e) {
 }
 
 std::string source_text(const Explanation& e) {
-  return printable(e.formula.empty() || e.source.empty() ? e.formula + e.source : e.formula + ", " + e.source);
+  return printable(e.formula.empty() || e.source.empty() ? e.formula + e.source
+                                                         : e.formula + ", " + e.source);
 }
 
 std::string render(const Report& report, Format format, const Style& style) {

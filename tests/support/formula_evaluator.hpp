@@ -80,7 +80,8 @@ class Parser {
     }
     if (text_.empty()) return fail();
     const auto c = static_cast<unsigned char>(text_.front());
-    const bool negative = c == '-' && text_.size() > 1 && std::isdigit(static_cast<unsigned char>(text_[1])) != 0;
+    const bool negative =
+        c == '-' && text_.size() > 1 && std::isdigit(static_cast<unsigned char>(text_[1])) != 0;
     if (std::isdigit(c) != 0 || negative) return number();
     const std::string name(word());
     if (take("(")) return call(name);
@@ -90,17 +91,23 @@ class Parser {
   double product() {
     double out = atom();
     for (;;) {
-      if (take(" × ")) out *= atom();
-      else if (take(" / ")) out /= atom();
-      else return out;
+      if (take(" × "))
+        out *= atom();
+      else if (take(" / "))
+        out /= atom();
+      else
+        return out;
     }
   }
   double sum() {
     double out = product();
     for (;;) {
-      if (take(" + ")) out += product();
-      else if (take(" - ")) out -= product();
-      else return out;
+      if (take(" + "))
+        out += product();
+      else if (take(" - "))
+        out -= product();
+      else
+        return out;
     }
   }
 

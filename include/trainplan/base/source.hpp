@@ -7,7 +7,7 @@ namespace trainplan {
 
 /// key: an entry of docs/references.md; where: the table, equation or section in it.
 struct Source {
-  std::string_view key, where;
+  std::string_view key, where{};
 };
 
 }  // namespace trainplan

@@ -117,11 +117,12 @@ struct Traffic {
   Seconds<N> seconds;
 };
 
-/// data[i] sums the rows that may hide behind the same work (HidesBehind order).
+/// data_behind sums the rows that may hide behind the same work (HidesBehind order); used: such rows exist.
 template <class N>
 struct CommCost {
   Traffic<N> tensor, tensor_regather, context, pipeline, data;
   std::array<Seconds<N>, 4> data_behind;
+  std::array<bool, 4> used{};
 };
 
 namespace detail {
@@ -215,8 +216,9 @@ void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
     const auto t = data_row(rec, in, problem, plan, row, params, m);
     out.data.bytes = out.data.bytes + t.bytes;
     out.data.seconds = out.data.seconds + t.seconds;
-    auto& behind = out.data_behind[static_cast<std::size_t>(row.hides)];
-    behind = behind + t.seconds;
+    const auto at = static_cast<std::size_t>(row.hides);
+    out.data_behind[at] = out.used[at] ? out.data_behind[at] + t.seconds : t.seconds;
+    out.used[at] = true;
   }
   out.data.bytes = rec.item({"comm.dp", "V_dp", "data parallel"}, out.data.bytes);
   out.data.seconds = rec.item({"comm.dp_time", "t_dp", "data parallel at link rate"}, out.data.seconds);

@@ -73,14 +73,20 @@ Seconds<typename R::Num> exposed_data(R& rec, const Inputs<typename R::Num>&, co
   using N = typename R::Num;
   const Item item{"step.exposed_dp", "t_dp_exp", "data parallel"};
   if (!problem.recipe.dp_overlap) return rec.item(item, 1.0 * comm.data.seconds);
-  const Seconds<N> backward = rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"}, compute * 2.0 / 3.0 / m);
-  const Seconds<N> forward = rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"}, compute / 3.0 / m);
-  const auto& behind = comm.data_behind;
-  const Seconds<N> nothing = behind[static_cast<std::size_t>(HidesBehind::Nothing)];
-  const Seconds<N> last = exposed_window(behind[static_cast<std::size_t>(HidesBehind::LastBackward)], backward, layers);
-  const Seconds<N> next = exposed_window(behind[static_cast<std::size_t>(HidesBehind::NextForward)], forward, layers);
-  const Seconds<N> all = exposed_window(behind[static_cast<std::size_t>(HidesBehind::Compute)], compute, layers * m);
-  return rec.item(item, nothing + last + next + all);
+  const auto waits = [&](HidesBehind what) { return comm.used[static_cast<std::size_t>(what)]; };
+  const auto time = [&](HidesBehind what) { return comm.data_behind[static_cast<std::size_t>(what)]; };
+  Seconds<N> sum{};
+  if (waits(HidesBehind::Nothing)) sum = sum + time(HidesBehind::Nothing);
+  if (waits(HidesBehind::LastBackward)) {
+    const auto window = rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"}, compute * 2.0 / 3.0 / m);
+    sum = sum + exposed_window(time(HidesBehind::LastBackward), window, layers);
+  }
+  if (waits(HidesBehind::NextForward)) {
+    const auto window = rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"}, compute / 3.0 / m);
+    sum = sum + exposed_window(time(HidesBehind::NextForward), window, layers);
+  }
+  if (waits(HidesBehind::Compute)) sum = sum + exposed_window(time(HidesBehind::Compute), compute, layers * m);
+  return rec.item(item, sum);
 }
 
 template <Recorder R>

@@ -1,44 +1,23 @@
 /// The derivation of a plan, told in the order TP, PP, DP, CP, with the numbers that forced each degree.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "trainplan/derive/trial.hpp"
+#include "trainplan/derive/alternatives.hpp"
+#include "trainplan/derive/derivation.hpp"
+#include "trainplan/derive/story.hpp"
 
 namespace trainplan {
 
-/// Why an axis has its value.
-struct Decision {
-  std::string axis, value;
-  std::vector<Sentence> reasons;
-};
-
-/// A plan beside the derived one. why: the number that decided.
-struct Alternative {
-  std::string key, name;
-  Trial trial;
-  Sentence why;
-};
-
-struct Derivation {
-  Trial chosen;
-  std::vector<Decision> decisions;
-  std::vector<Alternative> alternatives;
-};
-
 namespace detail {
-
-inline Value memory(double bytes) { return {bytes, Unit::MemoryBoth}; }
-inline std::string num(std::int64_t n) { return std::to_string(n); }
 
 class Deriver {
   const Planner& planner_;
   const Planner* fsdp_;
-  Derivation* out_ = nullptr;
   Decision tp_{"tp", "", {}}, pp_{"pp", "", {}}, dp_{"dp", "", {}}, cp_{"cp", "", {}};
   std::vector<Trial> tried_;
 
@@ -140,11 +119,6 @@ class Deriver {
     cp_.reasons.push_back({"so whole layers are recomputed, as few as bring them under it"});
   }
 
-  std::optional<Trial> attempt(const Choice& c, double budget) const {
-    if (c.recompute == Recompute::Layers && !run().recompute) return planner_.attempt_recomputing(c, budget);
-    return planner_.attempt(c);
-  }
-
   /// Tries every legal pp in ascending order; the first within the planning limit, else the deepest within the gate.
   std::optional<Trial> choose_pp(const Choice& c, double budget) {
     std::optional<Trial> deepest;
@@ -153,7 +127,7 @@ class Deriver {
       Choice candidate = c;
       candidate.pp = p;
       if (p == 1) candidate.vpp = 1;
-      const auto trial = attempt(candidate, budget);
+      const auto trial = attempt(planner_, candidate, budget);
       if (!trial) continue;
       if (p > 1 && micro_batches(trial->problem, trial->plan) < p && !run().pp) break;
       tried_.push_back(*trial);
@@ -161,60 +135,6 @@ class Deriver {
       if (!deepest || trial->device() <= trial->gate() || trial->device() < deepest->device()) deepest = trial;
     }
     return deepest;
-  }
-
-  void tell_pp(const Trial& chosen) {
-    for (const Trial& t : tried_) {
-      const Verdict v = t.verdict();
-      const bool is_chosen = t.plan == chosen.plan;
-      pp_.reasons.push_back({"pp " + num(t.plan.pp) + " needs ", memory(t.device()),
-                             v == Verdict::Fits ? ": within the planning limit of " : v == Verdict::Tight ? ": passes the gate but not the planning limit of " : ": above the gate of ",
-                             memory(v == Verdict::DoesNotFit ? t.gate() : t.limit()), is_chosen ? ", chosen" : ""});
-    }
-    if (run().pp) pp_.reasons.push_back({"pinned by the user"});
-    if (chosen.plan.pp > 1) tell_vpp(chosen);
-  }
-
-  void tell_vpp(const Trial& chosen) {
-    const double target = chosen.problem.calibration().interleave_bubble_target.value;
-    const double p = chosen.plan.pp, m = static_cast<double>(micro_batches(chosen.problem, chosen.plan));
-    const auto bubble = [&](double v) { return bubble_of_ideal(Count<>{p}, Count<>{v}, Count<>{m}).num(); };
-    const auto total = [&](double v) { return bubble_of_total(Count<>{p}, Count<>{v}, Count<>{m}).num(); };
-    Sentence s{"v " + num(chosen.plan.vpp) + ": bubble ", Value{bubble(chosen.plan.vpp), Unit::Share}, " of ideal time (", Value{total(chosen.plan.vpp), Unit::Share}, " of total)"};
-    if (chosen.plan.vpp > 1) {
-      s.push_back("; v 1 would be ");
-      s.push_back(Value{bubble(1), Unit::Share});
-      s.push_back(" (");
-      s.push_back(Value{total(1), Unit::Share});
-      s.push_back(")");
-    }
-    s.push_back(run().vpp ? "; pinned by the user" : bubble(chosen.plan.vpp) <= target ? "; the smallest legal v within " : "; the largest legal v, above ");
-    if (!run().vpp) s.push_back(Value{target, Unit::Share});
-    pp_.reasons.push_back(std::move(s));
-  }
-
-  /// What the chosen degrees would need without recompute.
-  void tell_recompute(const Trial& t) {
-    if (t.plan.recompute == Recompute::None || run().recompute) return;
-    Choice c = base();
-    c.tp = t.plan.tp;
-    c.pp = t.plan.pp;
-    c.cp = t.plan.cp;
-    c.vpp = t.plan.vpp;
-    c.sharding = t.plan.sharding;
-    const auto without = planner_.attempt(c);
-    if (!without) return;
-    const auto& m = without->cost.memory;
-    cp_.reasons.push_back({"without recompute this plan needs ", Value{m.state.num(), Unit::Traffic}, " of state and ", Value{m.activations.saved.num(), Unit::Traffic}, " of activations, ", memory(without->device()),
-                           without->device() > without->gate() ? " in all, and does not fit" : " in all"});
-  }
-
-  void tell_dp(const Trial& t) {
-    const std::int64_t m = micro_batches(t.problem, t.plan);
-    dp_.reasons.push_back({"all remaining GPUs: " + num(cluster().gpus()) + " / (" + num(t.plan.tp) + " x " + num(t.plan.pp) + " x " + num(t.plan.cp) + ") = " + num(t.plan.dp)});
-    dp_.reasons.push_back({num(t.problem.recipe.global_batch) + " sequences / (dp " + num(t.plan.dp) + " x micro-batch " + num(t.plan.micro_batch) + ") = " + num(m) + " micro-batches"});
-    const ShardingRows* rows = t.problem.profile().rows(t.plan.sharding);
-    dp_.reasons.push_back({"sharding " + std::string(name_of(t.plan.sharding)) + " (" + rows->title + "): ", Value{t.cost.comm.data.bytes.num(), Unit::Traffic}, " a step, ", Value{t.cost.comm.data.seconds.num(), Unit::Time}, " at link rate, ", Value{t.cost.step.exposed_data.num(), Unit::Time}, " exposed"});
   }
 
   /// Full sharding over data parallel ranks, pp 1, the smallest tp that `accepts` takes.
@@ -236,7 +156,7 @@ class Deriver {
 
   /// In place of tp or pp where its traffic hides behind the compute of a step.
   std::optional<Trial> hidden_sharding(const Trial& chosen) {
-    return full_sharding(chosen, chosen.plan.recompute == Recompute::Layers ? Recompute::Full : chosen.plan.recompute, [&](const Trial& t) {
+    return full_sharding(chosen, without_layers(chosen.plan.recompute), [&](const Trial& t) {
       const bool saves = t.plan.tp < chosen.plan.tp || (t.plan.tp == chosen.plan.tp && chosen.plan.pp > 1);
       return saves && t.device() <= t.limit() && t.cost.comm.data.seconds <= t.cost.compute.ideal;
     });
@@ -249,7 +169,8 @@ class Deriver {
     return std::nullopt;
   }
 
-  void finish(Trial chosen) {
+  /// Full sharding where it is better or the last resort, then the story of what was chosen.
+  Derivation finish(Trial chosen) {
     if (chosen.device() > chosen.gate()) {
       if (const auto full = last_resort(chosen)) {
         dp_.reasons.push_back({"no pp passes the gate, full sharding does: its ", Value{full->cost.comm.data.seconds.num(), Unit::Time}, " at link rate are the price"});
@@ -260,107 +181,46 @@ class Deriver {
       tp_.reasons.push_back({"replaced by full sharding over dp, see dp"});
       chosen = *full;
     }
-    tell_pp(chosen);
-    tell_dp(chosen);
-    tell_recompute(chosen);
+    tell_pp(pp_, tried_, chosen, run());
+    tell_dp(dp_, chosen);
+    tell_recompute(cp_, planner_, chosen);
     tp_.value = num(chosen.plan.tp);
     pp_.value = num(chosen.plan.pp);
     dp_.value = num(chosen.plan.dp);
     cp_.value = num(chosen.plan.cp);
-    out_->chosen = std::move(chosen);
-    out_->decisions = {tp_, pp_, dp_, cp_};
+    return {std::move(chosen), {tp_, pp_, dp_, cp_}, {}};
   }
 
-  // Alternatives -------------------------------------------------------------------------------------------------
-
-  void add(std::string key, std::string name, const std::optional<Trial>& t) {
-    if (!t || t->plan == out_->chosen.plan) return;
-    for (const Alternative& a : out_->alternatives)
-      if (a.trial.plan == t->plan && &a.trial.problem.profile() == &t->problem.profile()) return;
-    out_->alternatives.push_back({std::move(key), std::move(name), *t, judge(*t)});
-  }
-
-  Sentence judge(const Trial& t) const {
-    if (t.verdict() == Verdict::DoesNotFit) return {"does not fit: ", Value{t.device() - t.gate(), Unit::Memory}, " over the gate"};
-    const double traffic = t.cost.comm.data.seconds.num(), ideal = t.cost.compute.ideal_full.num();
-    if (t.plan.sharding == Sharding::Zero3 && traffic > ideal)
-      return {"rejected: ", Value{t.cost.comm.data.bytes.num(), Unit::Traffic}, " take ", Value{traffic, Unit::Time}, " at link rate, more than the ideal ", Value{ideal, Unit::Time}};
-    if (t.verdict() == Verdict::Tight) return {"fits, without the planning margin"};
-    const double step = t.cost.step.step.num(), own = out_->chosen.cost.step.step.num();
-    return {step < own ? "fits; step shorter by " : "fits; step longer by ", Value{std::abs(step - own), Unit::Time}};
-  }
-
-  void alternatives(Choice c, double budget) {
-    const Plan& plan = out_->chosen.plan;
-    c.tp = plan.tp;
-    c.cp = plan.cp;
-    if (plan.recompute != Recompute::None) {
-      Choice without = c;
-      without.pp = plan.pp;
-      without.vpp = plan.vpp;
-      without.recompute = Recompute::None;
-      without.sharding = plan.sharding;
-      add("no_recompute", "no recompute", planner_.attempt(without));
+  /// Recomputes layers where no pp passes the gate without; c then says so.
+  void rescue_by_recompute(std::optional<Trial>& chosen, Choice& c, double budget) {
+    if (run().recompute || c.recompute != Recompute::None || (chosen && chosen->device() <= chosen->gate())) return;
+    Choice again = c;
+    again.recompute = Recompute::Layers;
+    std::vector<Trial> before = std::exchange(tried_, {});
+    const auto rescued = choose_pp(again, budget);
+    if (!rescued || (chosen && rescued->device() >= chosen->device())) {
+      tried_ = std::move(before);
+      return;
     }
-    const auto with_pp = [&](std::int64_t p) {
-      Choice o = c;
-      o.pp = p;
-      if (p == 1) o.vpp = 1;
-      return attempt(o, budget);
-    };
-    for (std::int64_t p = plan.pp - 1; p >= 1; --p) add("pp" + num(p), "pp " + num(p), with_pp(p));
-    for (std::int64_t p = plan.pp + 1; p <= planner_.problem().model().layers; ++p) {
-      const auto t = with_pp(p);
-      if (!t || micro_batches(t->problem, t->plan) < p) continue;
-      add("pp" + num(p), "pp " + num(p), t);
-      break;
-    }
-    Choice two = c;
-    two.pp = plan.pp;
-    two.micro_batch = std::int64_t{plan.micro_batch} * 2;
-    add("micro_batch_" + num(*two.micro_batch), "micro-batch " + num(*two.micro_batch), attempt(two, budget));
-    if (fsdp_ == nullptr) return;
-    for (bool each : {false, true}) {
-      Choice f;
-      f.tp = plan.tp;
-      f.cp = plan.cp;
-      f.vpp = 1;
-      f.sharding = Sharding::Zero3;
-      f.sync_each_micro_batch = each;
-      f.recompute = plan.recompute == Recompute::Layers ? Recompute::Full : plan.recompute;
-      add(each ? "fsdp_sync_each" : "fsdp", std::string("FSDP, ") + (each ? "reduced every micro-batch" : "reduced once a step"), fsdp_->attempt(f));
-    }
+    cp_.reasons.push_back({"no pp passes the gate without recompute, so layers are recomputed"});
+    chosen = rescued;
+    c = again;
   }
 
  public:
   Deriver(const Planner& planner, const Planner* fsdp) : planner_(planner), fsdp_(fsdp) {}
 
-  bool derive(std::optional<Derivation>& result) {
+  std::optional<Derivation> derive() {
     Choice c = base();
     c.tp = choose_tp();
     c.pp = run().pp.value_or(1);
     const double budget = tame_activations(c);
     auto chosen = choose_pp(c, budget);
-    if ((!chosen || chosen->device() > chosen->gate()) && !run().recompute && c.recompute == Recompute::None) {
-      Choice again = c;
-      again.recompute = Recompute::Layers;
-      const auto kept = tried_;
-      tried_.clear();
-      const auto rescued = choose_pp(again, budget);
-      if (rescued && (!chosen || rescued->device() < chosen->device())) {
-        cp_.reasons.push_back({"no pp passes the gate without recompute, so layers are recomputed"});
-        chosen = rescued;
-        c = again;
-      } else {
-        tried_ = kept;
-      }
-    }
-    if (!chosen) return false;
-    result.emplace(Derivation{*chosen, {}, {}});
-    out_ = &*result;
-    finish(*chosen);
-    alternatives(c, budget);
-    return true;
+    rescue_by_recompute(chosen, c, budget);
+    if (!chosen) return std::nullopt;
+    Derivation out = finish(*chosen);
+    Alternatives(planner_, fsdp_, out).collect(c, budget);
+    return out;
   }
 };
 
@@ -368,9 +228,7 @@ class Deriver {
 
 /// Nothing when no legal plan exists. fsdp: the planner of a fully sharded framework for comparison, or nullptr.
 inline std::optional<Derivation> derive(const Planner& planner, const Planner* fsdp) {
-  std::optional<Derivation> result;
-  detail::Deriver(planner, fsdp).derive(result);
-  return result;
+  return detail::Deriver(planner, fsdp).derive();
 }
 
 }  // namespace trainplan

@@ -62,6 +62,13 @@ inline std::vector<std::int64_t> legal_values(const Problem& problem, const Plan
   return found;
 }
 
+/// Where the user can change a field: in the run file, else on the command line.
+inline std::string pointer_of(std::string_view field, const std::string& origin) {
+  std::string name = (origin.empty() ? "--" : "/") + std::string(field);
+  if (origin.empty()) std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
 inline std::string hint_text(const std::vector<std::int64_t>& values) {
   std::string text;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -86,8 +93,9 @@ inline void report_broken_rules(const Problem& problem, const Plan& plan, const 
       must += (must.empty() ? "" : "; ") + std::string(other.must) + " (" + other.numbers(problem, plan) + ")";
     }
     const std::int64_t got = detail::field_value(problem, plan, rule.field);
+    const std::string shown = got >= 0 ? std::to_string(got) : rule.field == "sharding" ? std::string(name_of(plan.sharding)) : std::string{};
     const auto values = got >= 0 ? detail::legal_values(problem, plan, rule.field, 4) : std::vector<std::int64_t>{};
-    issues.add({Severity::Error, std::string(rule.id), origin, "/" + std::string(rule.field), got >= 0 ? std::to_string(got) : std::string{}, must, detail::hint_text(values)});
+    issues.add({Severity::Error, std::string(rule.id), origin, detail::pointer_of(rule.field, origin), shown, must, detail::hint_text(values)});
   }
 }
 

@@ -88,7 +88,9 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
     out.batch_target = std::max<std::int64_t>(1, (kDefaultBatchTokens + recipe.sequence / 2) / recipe.sequence);
     recipe.global_batch = out.batch_target;
   }
-  recipe.gradient = r.pick("gradient_dtype", "gradient type", run.gradient_dtype, profile.default_gradient, by_profile, detail::named<DType>);
+  const DType precision = r.pick("precision", "precision", run.precision, DType::Bf16, "default", detail::named<DType>);
+  const bool half = precision == DType::Fp16;
+  recipe.gradient = r.pick("gradient_dtype", "gradient type", run.gradient_dtype, half ? DType::Fp16 : profile.default_gradient, half ? "default with fp16" : by_profile, detail::named<DType>);
   recipe.reduce = r.pick("reduce_dtype", "reduction type", run.reduce_dtype, recipe.gradient, "default: as the gradient", detail::named<DType>);
   recipe.attention = r.pick("attention", "attention kernel", run.attention, Attention::Flash, "default", detail::named<Attention>);
   recipe.fused_mlp = r.pick("fused_mlp", "fused SwiGLU", run.fused_mlp, true, "default", detail::yes_no);

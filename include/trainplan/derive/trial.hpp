@@ -29,11 +29,11 @@ struct Trial {
 /// The degrees that a derivation chooses; everything else follows from them, the run and the profile.
 struct Choice {
   std::int64_t tp = 1, pp = 1, cp = 1;
-  std::optional<std::int64_t> vpp, micro_batch;
+  std::optional<std::int64_t> vpp{}, micro_batch{};  // braces: may be left out of an initialiser
   Recompute recompute = Recompute::None;
   std::int64_t recompute_layers = 0;
-  std::optional<Sharding> sharding;
-  std::optional<bool> sync_each_micro_batch;
+  std::optional<Sharding> sharding{};
+  std::optional<bool> sync_each_micro_batch{};
 };
 
 /// Completes choices into legal plans.

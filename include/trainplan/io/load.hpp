@@ -30,6 +30,9 @@ std::optional<Checked<Calibration>> load_calibration(Issues& issues, std::string
 /// A model or cluster file that lies beside the run file is named by its path.
 std::optional<RunSpec> load_run(std::string_view name_or_path, Issues& issues);
 
+/// Gives issues about a run file that was loaded (its origin in `file`) their line and column.
+void place_in_run_file(const RunSpec& run, Issues& issues);
+
 /// Published figures of configs/references/anchors.json.
 std::vector<Anchor> anchors(Issues& issues);
 std::vector<Anchor> anchors();

@@ -10,9 +10,10 @@
 namespace trainplan {
 
 /// key as in a run file; on the command line '-' stands for '_'. type: what the text must be, in a few words.
-/// set returns false and fills rule, got, must and hint of the issue when the text is not legal.
+/// otherwise: what holds when it is left out. set returns false and fills rule, got, must and hint of the
+/// issue when the text is not legal.
 struct RunField {
-  std::string_view key, type, help, example;
+  std::string_view key, type, help, example, otherwise;
   bool (*set)(RunSpec& run, std::string_view text, Issue& out);
 };
 

@@ -14,8 +14,8 @@
 
 namespace trainplan {
 
-/// An entry with what only a renderer can write: its formula in symbols, the unit of each parameter and of the
-/// result (empty for a count), and a command that works.
+/// An entry with what only a renderer can write: its formula in symbols, the unit of each parameter and of
+/// the result (empty for a count), and a command that works.
 struct FormulaCard {
   const CatalogEntry* entry = nullptr;
   std::string formula;
@@ -84,16 +84,24 @@ inline Report signature_report(const FormulaCard& card) {
   Report r{"formula", std::string(e.id) + ": " + std::string(e.title), Verdict::None, {}, {}};
   Facts facts{"", {}};
   facts.facts.push_back({"formula", "formula", Code{card.formula}, "", ""});
-  facts.facts.push_back({"unit", "result in", card.result_unit.empty() ? "a number" : card.result_unit, "", ""});
+  facts.facts.push_back(
+      {"unit", "result in", card.result_unit.empty() ? "a number" : card.result_unit, "", ""});
   facts.facts.push_back({"source", "source", detail::source_text(e.source), "", ""});
   facts.facts.push_back({"example", "example", Code{card.example}, "", ""});
-  Table table{"parameters", "", {{"name", "name"}, {"symbol", "symbol"}, {"meaning", "meaning"}, {"unit", "unit"},
-                                 {"least", "from"}, {"most", "to"}}, {}};
+  Table table{"parameters",
+              "",
+              {{"name", "name"},
+               {"symbol", "symbol"},
+               {"meaning", "meaning"},
+               {"unit", "unit"},
+               {"least", "from"},
+               {"most", "to"}},
+              {}};
   for (std::size_t i = 0; i < e.args.size(); ++i) {
     const Arg& a = e.args[i];
     const Cell most = a.hi < detail::kUnbounded ? Cell(detail::bound(a.hi, e.dims[i])) : Cell{};
-    table.rows.push_back({Code{std::string(a.name)}, Code{std::string(a.symbol)}, std::string(a.meaning), card.units[i],
-                          detail::bound(a.lo, e.dims[i]), most});
+    table.rows.push_back({Code{std::string(a.name)}, Code{std::string(a.symbol)}, std::string(a.meaning),
+                          card.units[i], detail::bound(a.lo, e.dims[i]), most});
   }
   r.sections.push_back({"formula", "", {std::move(facts), std::move(table)}});
   return r;

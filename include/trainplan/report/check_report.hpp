@@ -63,7 +63,9 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
       failures.sentences.push_back(failure_of(run, g));
     }
   }
-  r.headline = {r.verdict == Verdict::Fits ? "passed" : "failed: " + std::to_string(failures.sentences.size()) + (failures.sentences.size() == 1 ? " gate" : " gates")};
+  const std::size_t failed = failures.sentences.size();
+  r.headline.push_back(failed == 0 ? "passed"
+                                   : "failed: " + std::to_string(failed) + (failed == 1 ? " gate" : " gates"));
   Section s{"check", "Gates", {}};
   s.blocks.push_back(std::move(table));
   if (!failures.sentences.empty()) s.blocks.push_back(std::move(failures));

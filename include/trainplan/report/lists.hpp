@@ -37,8 +37,10 @@ inline Report table_report(std::string what, std::string title, std::vector<Colu
   r.sections.push_back(std::move(s));
   return r;
 }
-inline void add_table(Report& r, std::string what, std::string title, std::vector<Column> columns, Rows rows) {
-  r.sections.back().blocks.push_back(Table{std::move(what), std::move(title), std::move(columns), std::move(rows)});
+inline void add_table(Report& r, std::string what, std::string title, std::vector<Column> columns,
+                      Rows rows) {
+  r.sections.back().blocks.push_back(
+      Table{std::move(what), std::move(title), std::move(columns), std::move(rows)});
 }
 
 /// "baseline.json /cuda_context" to "cuda_context".
@@ -62,16 +64,24 @@ inline Report model_list_report(const std::vector<ListedModel>& models) {
   using detail::whole;
   detail::Rows rows, names;
   for (const auto& [name, aliases, m, params] : models) {
-    rows.push_back({Code{name}, m.family, Value{params, Unit::Params}, whole(m.layers), whole(m.hidden), whole(m.heads),
-                    whole(m.kv_heads), whole(m.ffn), whole(m.vocab), whole(m.max_positions)});
+    rows.push_back({Code{name}, m.family, Value{params, Unit::Params}, whole(m.layers), whole(m.hidden),
+                    whole(m.heads), whole(m.kv_heads), whole(m.ffn), whole(m.vocab), whole(m.max_positions)});
     names.push_back({Code{name}, detail::joined(aliases)});
   }
   Report r = detail::table_report("models", "Shipped models",
-                                  {{"name", "name"}, {"family", "family"}, {"parameters", "parameters"}, {"layers", "layers"},
-                                   {"hidden", "hidden"}, {"heads", "heads"}, {"kv_heads", "KV heads"}, {"ffn", "MLP"},
-                                   {"vocabulary", "vocabulary"}, {"positions", "positions"}},
+                                  {{"name", "name"},
+                                   {"family", "family"},
+                                   {"parameters", "parameters"},
+                                   {"layers", "layers"},
+                                   {"hidden", "hidden"},
+                                   {"heads", "heads"},
+                                   {"kv_heads", "KV heads"},
+                                   {"ffn", "MLP"},
+                                   {"vocabulary", "vocabulary"},
+                                   {"positions", "positions"}},
                                   std::move(rows));
-  detail::add_table(r, "aliases", "Other names that mean the same", {{"name", "name"}, {"aliases", "aliases"}}, std::move(names));
+  detail::add_table(r, "aliases", "Other names that mean the same",
+                    {{"name", "name"}, {"aliases", "aliases"}}, std::move(names));
   return r;
 }
 
@@ -85,11 +95,19 @@ inline Report cluster_list_report(const std::vector<ListedCluster>& clusters) {
   using detail::known;
   detail::Rows rows;
   for (const auto& [name, c] : clusters)
-    rows.push_back({Code{name}, c.accelerator.id, detail::whole(c.gpus()), detail::whole(c.nodes), detail::whole(c.scale_up_domain),
-                    known(c.nic_per_gpu, Unit::ByteRate), known(c.storage_write, Unit::ByteRate), known(c.gpu_mtbf, Unit::Time), known(c.price, Unit::UsdPerHour)});
+    rows.push_back({Code{name}, c.accelerator.id, detail::whole(c.gpus()), detail::whole(c.nodes),
+                    detail::whole(c.scale_up_domain), known(c.nic_per_gpu, Unit::ByteRate),
+                    known(c.storage_write, Unit::ByteRate), known(c.gpu_mtbf, Unit::Time),
+                    known(c.price, Unit::UsdPerHour)});
   return detail::table_report("clusters", "Shipped clusters",
-                              {{"name", "name"}, {"accelerator", "accelerator"}, {"gpus", "GPUs"}, {"nodes", "nodes"}, {"scale_up_domain", "scale-up domain"},
-                               {"nic", "NIC per GPU"}, {"storage_write", "storage write"}, {"gpu_mtbf", "MTBF of a GPU"},
+                              {{"name", "name"},
+                               {"accelerator", "accelerator"},
+                               {"gpus", "GPUs"},
+                               {"nodes", "nodes"},
+                               {"scale_up_domain", "scale-up domain"},
+                               {"nic", "NIC per GPU"},
+                               {"storage_write", "storage write"},
+                               {"gpu_mtbf", "MTBF of a GPU"},
                                {"price", "price per GPU"}},
                               std::move(rows));
 }
@@ -98,16 +116,27 @@ inline Report accelerator_list_report(const std::vector<Accelerator>& accelerato
   using detail::known;
   detail::Rows chips, links;
   for (const Accelerator& a : accelerators) {
-    chips.push_back({Code{a.id}, a.name, known(a.bf16_dense, Unit::FlopRate), known(a.fp8_dense, Unit::FlopRate), known(a.memory, Unit::Traffic),
+    chips.push_back({Code{a.id}, a.name, known(a.bf16_dense, Unit::FlopRate),
+                     known(a.fp8_dense, Unit::FlopRate), known(a.memory, Unit::Traffic),
                      known(a.usable_memory, Unit::Memory), known(a.memory_bandwidth, Unit::ByteRate)});
-    links.push_back({Code{a.id}, a.link, known(a.scale_up_bandwidth, Unit::ByteRate), detail::whole(a.scale_up_domain), known(a.nic, Unit::ByteRate)});
+    links.push_back({Code{a.id}, a.link, known(a.scale_up_bandwidth, Unit::ByteRate),
+                     detail::whole(a.scale_up_domain), known(a.nic, Unit::ByteRate)});
   }
   Report r = detail::table_report("accelerators", "Shipped accelerators",
-                                  {{"id", "id"}, {"name", "name"}, {"bf16_dense", "bf16 dense"}, {"fp8_dense", "fp8 dense"},
-                                   {"memory", "memory"}, {"usable_memory", "usable"}, {"memory_bandwidth", "bandwidth"}},
+                                  {{"id", "id"},
+                                   {"name", "name"},
+                                   {"bf16_dense", "bf16 dense"},
+                                   {"fp8_dense", "fp8 dense"},
+                                   {"memory", "memory"},
+                                   {"usable_memory", "usable"},
+                                   {"memory_bandwidth", "bandwidth"}},
                                   std::move(chips));
   detail::add_table(r, "links", "Links of one GPU, one direction",
-                    {{"id", "id"}, {"link", "scale-up link"}, {"scale_up", "bandwidth"}, {"scale_up_domain", "GPUs in the domain"}, {"nic", "NIC"}},
+                    {{"id", "id"},
+                     {"link", "scale-up link"},
+                     {"scale_up", "bandwidth"},
+                     {"scale_up_domain", "GPUs in the domain"},
+                     {"nic", "NIC"}},
                     std::move(links));
   return r;
 }
@@ -117,38 +146,75 @@ inline Report framework_list_report(const std::vector<FrameworkProfile>& framewo
   for (const FrameworkProfile& f : frameworks) {
     std::vector<std::string> modes;
     for (const ShardingRows& r : f.shardings) modes.emplace_back(name_of(r.mode));
-    rows.push_back({Code{f.id}, f.name, f.version, std::string(name_of(f.default_sharding)), detail::joined(modes),
-                    std::string(name_of(f.default_gradient)), f.interleaving,
+    rows.push_back({Code{f.id}, f.name, f.version, std::string(name_of(f.default_sharding)),
+                    detail::joined(modes), std::string(name_of(f.default_gradient)), f.interleaving,
                     Value{f.checkpoint_bytes_per_param, Unit::BytesPerParam}});
   }
   return detail::table_report("frameworks", "Framework profiles",
-                              {{"id", "id"}, {"name", "name"}, {"version", "version"}, {"default_sharding", "default sharding"}, {"shardings", "shardings"},
-                               {"gradients", "gradients"}, {"interleaving", "interleaving"}, {"checkpoint", "checkpoint"}},
+                              {{"id", "id"},
+                               {"name", "name"},
+                               {"version", "version"},
+                               {"default_sharding", "default sharding"},
+                               {"shardings", "shardings"},
+                               {"gradients", "gradients"},
+                               {"interleaving", "interleaving"},
+                               {"checkpoint", "checkpoint"}},
                               std::move(rows));
 }
 
 inline Report rule_list_report(std::span<const Rule> rules) {
   detail::Rows rows;
-  for (const Rule& r : rules) rows.push_back({Code{std::string(r.id)}, Code{std::string(r.field)}, "must " + std::string(r.must)});
-  return detail::table_report("rules", "Rules that a legal plan keeps", {{"id", "id"}, {"field", "run field"}, {"rule", "rule"}}, std::move(rows));
+  for (const Rule& r : rules)
+    rows.push_back({Code{std::string(r.id)}, Code{std::string(r.field)}, "must " + std::string(r.must)});
+  return detail::table_report("rules", "Rules that a legal plan keeps",
+                              {{"id", "id"}, {"field", "run field"}, {"rule", "rule"}}, std::move(rows));
 }
 
 /// Constants of the model and the published figures that stand beside computed ones.
 inline Report constant_list_report(const Calibration& c, const std::vector<Anchor>& anchors) {
-  const std::pair<const Figure*, Unit> constants[] = {
-      {&c.cuda_context, Unit::Memory}, {&c.communicators, Unit::Memory}, {&c.workspace, Unit::Memory}, {&c.allocator_slack, Unit::Share},
-      {&c.kernel_efficiency, Unit::Share}, {&c.tp_overlap_hidden, Unit::Share}, {&c.launch_per_layer, Unit::Time},
-      {&c.straggler_share, Unit::Share}, {&c.capacity_gate, Unit::Share}, {&c.planning_margin, Unit::Share},
-      {&c.interleave_bubble_target, Unit::Share}};
+  const std::pair<const Figure*, Unit> constants[] = {{&c.cuda_context, Unit::Memory},
+                                                      {&c.communicators, Unit::Memory},
+                                                      {&c.workspace, Unit::Memory},
+                                                      {&c.allocator_slack, Unit::Share},
+                                                      {&c.kernel_efficiency, Unit::Share},
+                                                      {&c.tp_overlap_hidden, Unit::Share},
+                                                      {&c.launch_per_layer, Unit::Time},
+                                                      {&c.straggler_share, Unit::Share},
+                                                      {&c.capacity_gate, Unit::Share},
+                                                      {&c.planning_margin, Unit::Share},
+                                                      {&c.interleave_bubble_target, Unit::Share}};
   detail::Rows rows, published;
-  for (const auto& [f, unit] : constants) rows.push_back({Code{detail::name_in_origin(*f)}, detail::known(*f, unit), detail::source_of(*f)});
+  for (const auto& [f, unit] : constants)
+    rows.push_back({Code{detail::name_in_origin(*f)}, detail::known(*f, unit), detail::source_of(*f)});
   for (const Anchor& a : anchors)
-    published.push_back({Code{a.id}, a.title, detail::known(a.value, unit_for(a.dim)), detail::source_of(a.value)});
-  Report r = detail::table_report("constants", "Constants and published figures", {{"id", "id"}, {"value", "value"}, {"source", "source"}}, std::move(rows));
+    published.push_back(
+        {Code{a.id}, a.title, detail::known(a.value, unit_for(a.dim)), detail::source_of(a.value)});
+  Report r = detail::table_report("constants", "Constants and published figures",
+                                  {{"id", "id"}, {"value", "value"}, {"source", "source"}}, std::move(rows));
   r.sections.front().title = "Constants of the model";
   r.sections.push_back({"published", "Published figures", {}});
-  detail::add_table(r, "figures", "", {{"id", "id"}, {"title", "what"}, {"value", "value"}, {"source", "source"}}, std::move(published));
+  detail::add_table(r, "figures", "",
+                    {{"id", "id"}, {"title", "what"}, {"value", "value"}, {"source", "source"}},
+                    std::move(published));
   return r;
+}
+
+/// A field of a run, as a run file and the command line spell it.
+struct ListedField {
+  std::string key, type, help, otherwise, example;
+};
+
+inline Report field_list_report(const std::vector<ListedField>& fields) {
+  detail::Rows rows;
+  for (const ListedField& f : fields)
+    rows.push_back({Code{f.key}, f.type, f.help, f.otherwise, Code{f.example}});
+  return detail::table_report("fields", "Fields of a run",
+                              {{"key", "key"},
+                               {"type", "type"},
+                               {"help", "what it is"},
+                               {"otherwise", "when left out"},
+                               {"example", "example"}},
+                              std::move(rows));
 }
 
 }  // namespace trainplan

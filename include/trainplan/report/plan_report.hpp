@@ -7,6 +7,7 @@
 
 #include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/derive/derive.hpp"
+#include "trainplan/report/launch_section.hpp"
 #include "trainplan/report/plan_sections.hpp"
 
 namespace trainplan {
@@ -129,6 +130,7 @@ inline Section alternative_section(const Derivation& d) {
 inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::vector<Setting>& settings) {
   const Trial& t = d.chosen;
   Report r{"plan", t.problem.model().name + " on " + t.problem.cluster().name, t.verdict(), headline_of(t), {}};
+  r.sections.push_back(input_section(t.problem, settings));
   r.sections.push_back(choice_section(t));
   r.sections.push_back(reason_section(d.decisions));
   r.sections.push_back(memory_section(t, ledger));
@@ -140,7 +142,7 @@ inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::
   r.sections.push_back(checkpoint_section(t, ledger));
   r.sections.push_back(cost_section(t, ledger));
   r.sections.push_back(alternative_section(d));
-  r.sections.push_back(input_section(t.problem, settings));
+  r.sections.push_back(launch_section(t));
   return r;
 }
 

@@ -53,7 +53,7 @@ struct RunSpec {
   std::optional<Recompute> recompute;
   std::optional<std::int64_t> recompute_layers;
   std::optional<Schedule> schedule;
-  std::optional<DType> gradient_dtype, reduce_dtype;
+  std::optional<DType> precision, gradient_dtype, reduce_dtype;
   std::optional<Attention> attention;
   std::optional<FlopConvention> flop_convention;
   std::optional<CpMode> cp_mode;

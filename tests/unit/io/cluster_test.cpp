@@ -98,6 +98,9 @@ TEST_CASE("an accelerator may be changed figure by figure") {
   CHECK(c.accelerator.bf16_dense.origin == "h100-sxm.json /bf16_dense");
   CHECK(c.nic_per_gpu.value == 50e9);  // the accelerator's, where the cluster says nothing
   CHECK(c.scale_up_domain == 8);
+  CHECK_FALSE(c.pcie.known);
+  CHECK(c.pcie.origin == "c.json /pcie");  // what is missing has a place too
+  CHECK(c.detect.origin == "c.json /reliability/detect");
 }
 
 TEST_CASE("an accelerator file is found beside the cluster file") {

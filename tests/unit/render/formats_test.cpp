@@ -1,7 +1,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -189,13 +188,17 @@ std::vector<Value> numbers_of(const Report& r) {
   return out;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
 TEST_CASE("a report as text") { CHECK(render(SampleReport().report, Format::Text, Style{}) == kText); }
 
-TEST_CASE("a report as Markdown") { CHECK(render(SampleReport().report, Format::Markdown, Style{}) == kMarkdown); }
+TEST_CASE("a report as Markdown") {
+  CHECK(render(SampleReport().report, Format::Markdown, Style{}) == kMarkdown);
+}
 
 TEST_CASE("a report as JSON") { CHECK(render(SampleReport().report, Format::Json, Style{}) == kJson); }
 
@@ -227,7 +230,8 @@ TEST_CASE("colour is escape codes around the same text, and only when asked for"
 
 TEST_CASE("the verdict has its own word and colour") {
   const auto headline = [](Verdict verdict, bool colour) {
-    const std::string text = render(Report{"t", "T", verdict, {"why"}, {}}, Format::Text, Style{.colour = colour});
+    const std::string text =
+        render(Report{"t", "T", verdict, {"why"}, {}}, Format::Text, Style{.colour = colour});
     return text.substr(text.find('\n', text.find('T')) + 1);
   };
   CHECK(contains(headline(Verdict::Fits, false), "fits: why\n"));
@@ -235,21 +239,34 @@ TEST_CASE("the verdict has its own word and colour") {
   CHECK(contains(headline(Verdict::Fits, true), "\033[32mfits\033[0m: why\n"));
   CHECK(contains(headline(Verdict::Tight, true), "\033[33mtight\033[0m: why\n"));
   CHECK(contains(headline(Verdict::None, false), "why\n"));
-  const std::string said = render(Report{"t", "T", Verdict::Fits, {"fits: with ease"}, {}}, Format::Text, Style{});
+  const std::string said =
+      render(Report{"t", "T", Verdict::Fits, {"fits: with ease"}, {}}, Format::Text, Style{});
   CHECK(contains(said, "\nfits: with ease\n"));
 }
 
 TEST_CASE("JSON keys carry the base unit of their number") {
-  const std::pair<Unit, const char*> units[] = {
-      {Unit::Count, "x"}, {Unit::Memory, "x_bytes"}, {Unit::MemoryBoth, "x_bytes"}, {Unit::Traffic, "x_bytes"},
-      {Unit::Time, "x_seconds"}, {Unit::Share, "x_ratio"}, {Unit::Flops, "x_flops"}, {Unit::FlopRate, "x_flops_per_second"},
-      {Unit::ByteRate, "x_bytes_per_second"}, {Unit::Params, "x_params"}, {Unit::Tokens, "x_tokens"},
-      {Unit::TokenRate, "x_tokens_per_second"}, {Unit::FlopsPerToken, "x_flops_per_token"},
-      {Unit::BytesPerParam, "x_bytes_per_param"}, {Unit::Usd, "x_usd"}, {Unit::UsdPerHour, "x_usd_per_second"},
-      {Unit::GpuTime, "x_gpu_seconds"}};
+  const std::pair<Unit, const char*> units[] = {{Unit::Count, "x"},
+                                                {Unit::Memory, "x_bytes"},
+                                                {Unit::MemoryBoth, "x_bytes"},
+                                                {Unit::Traffic, "x_bytes"},
+                                                {Unit::Time, "x_seconds"},
+                                                {Unit::Share, "x_ratio"},
+                                                {Unit::Flops, "x_flops"},
+                                                {Unit::FlopRate, "x_flops_per_second"},
+                                                {Unit::ByteRate, "x_bytes_per_second"},
+                                                {Unit::Params, "x_params"},
+                                                {Unit::Tokens, "x_tokens"},
+                                                {Unit::TokenRate, "x_tokens_per_second"},
+                                                {Unit::FlopsPerToken, "x_flops_per_token"},
+                                                {Unit::BytesPerParam, "x_bytes_per_param"},
+                                                {Unit::Usd, "x_usd"},
+                                                {Unit::UsdPerHour, "x_usd_per_second"},
+                                                {Unit::GpuTime, "x_gpu_seconds"}};
   for (const auto& [unit, key] : units)
-    CHECK(contains(json_of(Facts{"", {{"x", "", Value{3, unit}, "", ""}}}), "\"" + std::string(key) + "\": 3"));
-  CHECK(contains(json_of(Facts{"", {{"run_seconds", "", Value{3, Unit::Time}, "", ""}}}), "\"run_seconds\": 3"));
+    CHECK(
+        contains(json_of(Facts{"", {{"x", "", Value{3, unit}, "", ""}}}), "\"" + std::string(key) + "\": 3"));
+  CHECK(contains(json_of(Facts{"", {{"run_seconds", "", Value{3, Unit::Time}, "", ""}}}),
+                 "\"run_seconds\": 3"));
 }
 
 TEST_CASE("JSON numbers read back as themselves, and none is not a number") {
@@ -272,7 +289,9 @@ TEST_CASE("JSON strings are escaped, and bytes that are not UTF-8 replaced") {
   const auto text = [](std::string s) { return json_of(Facts{"", {{"x", "", std::move(s), "", ""}}}); };
   CHECK(contains(text("a\"b\\c\nd\te\x01"), R"("a\"b\\c\nd\u0009e\u0001")"));
   CHECK(contains(text("é×⁻"), "\"é×⁻\""));
-  CHECK(contains(text("a\xff" "b\xc3"), R"("a\ufffdb\ufffd")"));
+  CHECK(contains(text("a\xff"
+                      "b\xc3"),
+                 R"("a\ufffdb\ufffd")"));
   CHECK(contains(text("\xed\xa0\x80"), R"("\ufffd\ufffd\ufffd")"));
 }
 
@@ -300,7 +319,8 @@ TEST_CASE("control characters of a user's text do not reach the terminal") {
 }
 
 TEST_CASE("every row of a Markdown table has as many cells as its header, whatever the text") {
-  const Report r = report_of(Table{"t", "", {{"a", "a|a"}, {"b", "b"}}, {{std::string("x|y\nz"), Code{"p|q"}}, {true, Cell{}}}});
+  const Report r = report_of(
+      Table{"t", "", {{"a", "a|a"}, {"b", "b"}}, {{std::string("x|y\nz"), Code{"p|q"}}, {true, Cell{}}}});
   const std::string text = render(r, Format::Markdown, Style{});
   CHECK(contains(text, "| a\\|a | b |\n|---|---|\n| x\\|y z | `p\\|q` |\n| yes | |\n"));
 }

@@ -19,11 +19,14 @@ struct Board {
   Tape tape;
 
   Sym leaf(const std::string& symbol, double value, Dim dim = {}) {
-    return {value, tape.add(Node{.op = Op::Input, .value = value}, Label{symbol, symbol, "/" + symbol, dim}), tape};
+    return {value, tape.add(Node{.op = Op::Input, .value = value}, Label{symbol, symbol, "/" + symbol, dim}),
+            tape};
   }
   Sym named(const std::string& symbol, Sym of, Dim dim = {}) {
     const std::uint32_t expr = of.node(tape);
-    return {of.value(), tape.add(Node{.op = Op::Named, .a = expr, .value = of.value()}, Label{symbol, "", "", dim}), tape};
+    return {of.value(),
+            tape.add(Node{.op = Op::Named, .a = expr, .value = of.value()}, Label{symbol, "", "", dim}),
+            tape};
   }
   std::string symbols(Sym of) { return formula_text(tape, of.node(tape), Notation::Symbols); }
   std::string numbers(Sym of) { return formula_text(tape, of.node(tape), Notation::Numbers); }
@@ -44,12 +47,15 @@ TEST_CASE("the evaluator of the tests reads units, prefixes and precedence") {
   CHECK_FALSE(evaluate("a ×"));
   CHECK_FALSE(evaluate("(1 + 2"));
   CHECK_FALSE(evaluate("unknown"));
-  CHECK_FALSE(evaluate("1 2"  " 3"));
+  CHECK_FALSE(
+      evaluate("1 2"
+               " 3"));
 }
 
 TEST_CASE("a formula is written as in a paper") {
   Board b;
-  const Sym n = b.leaf("N_s", 2.27126e9, kParams), w = b.leaf("w", 4, kBytes - kParams), d = b.leaf("d", 32), c = b.leaf("c", 1);
+  const Sym n = b.leaf("N_s", 2.27126e9, kParams), w = b.leaf("w", 4, kBytes - kParams), d = b.leaf("d", 32),
+            c = b.leaf("c", 1);
   const Sym state = n * w / (d * c);
   CHECK(b.symbols(state) == "N_s × w / (d × c)");
   CHECK(b.numbers(state) == "2.27126e9 param × 4 B/param / (32 × 1)");
@@ -159,8 +165,19 @@ class Maker {
   formula_evaluator::Symbols symbols;
 
   Maker(unsigned seed, Board& board) : random_(seed), board_(board) {
-    static constexpr Dim kDims[] = {kCount, kBytes, kFlops, kSeconds, kTokens, kParams, kUsd, kBytes - kSeconds, kFlops - kSeconds,
-                                    kBytes - kParams, kFlops - kTokens, kUsd - kSeconds, Dim{} - kSeconds};
+    static constexpr Dim kDims[] = {kCount,
+                                    kBytes,
+                                    kFlops,
+                                    kSeconds,
+                                    kTokens,
+                                    kParams,
+                                    kUsd,
+                                    kBytes - kSeconds,
+                                    kFlops - kSeconds,
+                                    kBytes - kParams,
+                                    kFlops - kTokens,
+                                    kUsd - kSeconds,
+                                    Dim{} - kSeconds};
     for (int i = 0; i < 6; ++i) {
       const double size = std::pow(10.0, std::uniform_real_distribution<>(-6, 16)(random_));
       const double value = below(3) == 0 ? 1 + below(4096) : size;
@@ -202,7 +219,9 @@ class Maker {
   }
 };
 
-bool close(double a, double b, double relative) { return std::fabs(a - b) <= relative * std::fmax(std::fabs(a), std::fabs(b)) || a == b; }
+bool close(double a, double b, double relative) {
+  return std::fabs(a - b) <= relative * std::fmax(std::fabs(a), std::fabs(b)) || a == b;
+}
 
 }  // namespace
 
@@ -219,7 +238,8 @@ TEST_CASE("random formulas evaluate to their value from the text alone, in symbo
     const auto from_symbols = evaluate(symbols, maker.symbols), from_numbers = evaluate(numbers);
     REQUIRE(from_symbols);
     REQUIRE(from_numbers);
-    // Cancellation of exact values may leave rounding of the order of the operands; that is no fault of the text.
+    // Cancellation of exact values may leave rounding of the order of the operands; that is no fault of the
+    // text.
     const bool cancelled = !close(*from_symbols, f.value(), 1e-9);
     if (cancelled) continue;
     ++checked;

@@ -9,11 +9,23 @@ namespace {
 
 Issues two() {
   Issues issues;
-  issues.add({.level = Severity::Warning, .rule = "assumed", .file = "c.json", .pointer = "/price", .got = "2.5 USD/h",
-              .must = "be known for a quotation", .hint = "give a source"});
-  issues.add({.rule = "tp-divides-heads", .file = "run.json", .pointer = "/tp", .got = "6", .must = "divide num_attention_heads",
-              .hint = "try 4 or 8", .line = 14, .column = 12});
-  issues.add({.rule = "integer", .pointer = "--sequence", .got = "x", .must = "be an integer", .hint = "try 8192"});
+  issues.add({.level = Severity::Warning,
+              .rule = "assumed",
+              .file = "c.json",
+              .pointer = "/price",
+              .got = "2.5 USD/h",
+              .must = "be known for a quotation",
+              .hint = "give a source"});
+  issues.add({.rule = "tp-divides-heads",
+              .file = "run.json",
+              .pointer = "/tp",
+              .got = "6",
+              .must = "divide num_attention_heads",
+              .hint = "try 4 or 8",
+              .line = 14,
+              .column = 12});
+  issues.add(
+      {.rule = "integer", .pointer = "--sequence", .got = "x", .must = "be an integer", .hint = "try 8192"});
   return issues;
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 /// Columns, for texts without wide characters.
 std::size_t width(const std::string& line) {
-  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 std::size_t widest(const std::string& text) {
@@ -41,7 +42,10 @@ class Words {
  public:
   explicit Words(unsigned seed) : random_(seed) {}
   int below(int n) { return std::uniform_int_distribution<>(0, n - 1)(random_); }
-  std::string word() { return std::string(static_cast<std::size_t>(1 + below(below(8) == 0 ? 60 : 9)), static_cast<char>('a' + below(26))); }
+  std::string word() {
+    return std::string(static_cast<std::size_t>(1 + below(below(8) == 0 ? 60 : 9)),
+                       static_cast<char>('a' + below(26)));
+  }
   std::string text(int words) {
     std::string out;
     for (int i = below(words); i >= 0; --i) out += word() + (below(9) == 0 ? "×" : "") + (i > 0 ? " " : "");
@@ -50,7 +54,9 @@ class Words {
   Cell cell() {
     switch (below(4)) {
       case 0: return text(12);
-      case 1: return Value{std::uniform_real_distribution<>(0, 1e12)(random_), below(2) == 0 ? Unit::MemoryBoth : Unit::Traffic};
+      case 1:
+        return Value{std::uniform_real_distribution<>(0, 1e12)(random_),
+                     below(2) == 0 ? Unit::MemoryBoth : Unit::Traffic};
       case 2: return Code{word()};
       default: return {};
     }
@@ -85,28 +91,39 @@ TEST_CASE("no line of a report is wider than the style allows") {
 }
 
 TEST_CASE("columns are aligned by what is seen, not by bytes") {
-  const std::string text = text_of(Facts{"", {{"a", "×××", std::string("one"), "", ""}, {"b", "abcdef", std::string("two"), "", ""}}});
+  const std::string text = text_of(
+      Facts{"", {{"a", "×××", std::string("one"), "", ""}, {"b", "abcdef", std::string("two"), "", ""}}});
   CHECK(text == "  ×××     one\n  abcdef  two\n");
-  CHECK(text_of(Facts{"", {{"a", "日本", std::string("x"), "", ""}, {"b", "abcd", std::string("y"), "", ""}}}) ==
+  CHECK(text_of(
+            Facts{"", {{"a", "日本", std::string("x"), "", ""}, {"b", "abcd", std::string("y"), "", ""}}}) ==
         "  日本  x\n  abcd  y\n");
 }
 
 TEST_CASE("numbers of a table end in the same column") {
-  const std::string text = text_of(Table{"t", "", {{"a", "sent"}}, {{Value{300.6e9, Unit::Traffic}}, {Value{2.147e9, Unit::Traffic}}, {Cell{}}}});
+  const std::string text =
+      text_of(Table{"t",
+                    "",
+                    {{"a", "sent"}},
+                    {{Value{300.6e9, Unit::Traffic}}, {Value{2.147e9, Unit::Traffic}}, {Cell{}}}});
   CHECK(text == "      sent\n  --------\n  300.6 GB\n   2.15 GB\n         -\n");
 }
 
 TEST_CASE("text gives way before ids and numbers do") {
   const std::string words = "many words that take more room than there is in a line of sixty columns";
-  const std::string text = text_of(Table{"t", "", {{"a", "id"}, {"b", "words"}, {"c", "n"}},
-                                         {{Code{"memory.phase.forward_end"}, words, Value{45e9, Unit::MemoryBoth}}}}, 60);
+  const std::string text =
+      text_of(Table{"t",
+                    "",
+                    {{"a", "id"}, {"b", "words"}, {"c", "n"}},
+                    {{Code{"memory.phase.forward_end"}, words, Value{45e9, Unit::MemoryBoth}}}},
+              60);
   CHECK(text.find("memory.phase.forward_end  ") != std::string::npos);
   CHECK(text.find("41.9 GiB (45.0 GB)\n") != std::string::npos);
 }
 
 TEST_CASE("a wrapped title of a ledger line keeps its depth") {
-  const std::string text = text_of(Lines{"l", {{"id", "a title that is too long for its line", {1e9, Unit::Memory}, 2, ""}}}, 36);
-  CHECK(text == "      a title that is  0.93 GiB  id\n      too long for its\n      line\n");
+  const std::string text =
+      text_of(Lines{"l", {{"id", "a title that is too long for its line", {1e9, Unit::Memory}, 2, ""}}}, 36);
+  CHECK(text == "      a title that is   0.93 GiB  id\n      too long for its\n      line\n");
 }
 
 TEST_CASE("notes wrap behind their bullet, and a number stays with its unit") {
@@ -120,9 +137,11 @@ TEST_CASE("a long formula breaks before an operator") {
   Sym sum{0.0};
   for (int i = 0; i < 8; ++i) {
     const std::string name = "long_name_" + std::to_string(i);
-    sum = sum + Sym{1e9 + i, tape.add(Node{.op = Op::Input, .value = 1e9 + i}, Label{name, "", "", kParams}), tape};
+    sum = sum +
+          Sym{1e9 + i, tape.add(Node{.op = Op::Input, .value = 1e9 + i}, Label{name, "", "", kParams}), tape};
   }
-  Explanation e{"e", "id", "title", "", "", sum.value(), kParams, Unit::Params, "S", &ledger, sum.node(tape), {}};
+  Explanation e{"e", "id",    "title",        "", "", sum.value(), kParams, Unit::Params,
+                "S", &ledger, sum.node(tape), {}};
   std::istringstream lines(text_of(e, 50));
   int continued = 0;
   for (std::string line; std::getline(lines, line);) {

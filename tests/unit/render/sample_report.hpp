@@ -12,7 +12,8 @@ struct SampleReport {
 
   SampleReport() {
     const auto n = rec.in<Params<>>({"N_s", "parameters of one GPU", "params.stage"}, 2.27126e9);
-    const auto w = rec.in<BytesPerParam<>>({"w_master", "fp32 master weights", "megatron-lm.json /shardings/1"}, 4);
+    const auto w =
+        rec.in<BytesPerParam<>>({"w_master", "fp32 master weights", "megatron-lm.json /shardings/1"}, 4);
     const auto d = rec.in<Count<>>({"d", "data parallel degree", "plan /dp"}, 32);
     rec.item({"memory.state.master", "M_m", "fp32 master weights", {"zero-2020", "section 5"}}, n * w / d);
     report.headline = {"the device total of ", Value{90e9, Unit::MemoryBoth}, " exceeds the gate"};
@@ -26,13 +27,16 @@ struct SampleReport {
     facts.facts.push_back({"sp", "sequence parallel", true, "", ""});
     facts.facts.push_back({"mtbf", "failures", Cell{}, "unknown", ""});
     plan.blocks.push_back(std::move(facts));
-    plan.blocks.push_back(Notes{"reasons", {{"TP = 8: pp 1 needs ", Value{77e9, Unit::Memory}}, {"a|b *bold* <tag> `tick` snake_case _x_"}}});
+    plan.blocks.push_back(Notes{
+        "reasons",
+        {{"TP = 8: pp 1 needs ", Value{77e9, Unit::Memory}}, {"a|b *bold* <tag> `tick` snake_case _x_"}}});
     report.sections.push_back(std::move(plan));
 
     Section memory{"memory", "Memory", {}};
-    memory.blocks.push_back(Lines{"ledger",
-                                  {{"memory.device", "device total", {45e9, Unit::Memory}, 0, ""},
-                                   {"memory.state", "model state", {14e9, Unit::Memory}, 1, "fullest stage"}}});
+    memory.blocks.push_back(
+        Lines{"ledger",
+              {{"memory.device", "device total", {45e9, Unit::Memory}, 0, ""},
+               {"memory.state", "model state", {14e9, Unit::Memory}, 1, "fullest stage"}}});
     memory.blocks.push_back(Table{"stages",
                                   "Each stage",
                                   {{"stage", "stage"}, {"id", "id"}, {"sent", "sent"}},

@@ -1,0 +1,85 @@
+/// Plans beside the derived one: other pp, other micro-batch, no recompute, full sharding.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "trainplan/derive/derivation.hpp"
+
+namespace trainplan::detail {
+
+class Alternatives {
+  const Planner& planner_;
+  const Planner* fsdp_;
+  Derivation& out_;
+
+
+  void add(std::string key, std::string name, const std::optional<Trial>& t) {
+    if (!t || t->plan == out_.chosen.plan) return;
+    for (const Alternative& a : out_.alternatives)
+      if (a.trial.plan == t->plan && &a.trial.problem.profile() == &t->problem.profile()) return;
+    out_.alternatives.push_back({std::move(key), std::move(name), *t, judge(*t)});
+  }
+
+  Sentence judge(const Trial& t) const {
+    if (t.verdict() == Verdict::DoesNotFit) return {"does not fit: ", Value{t.device() - t.gate(), Unit::Memory}, " over the gate"};
+    const double traffic = t.cost.comm.data.seconds.num(), ideal = t.cost.compute.ideal_full.num();
+    if (t.plan.sharding == Sharding::Zero3 && traffic > ideal)
+      return {"rejected: ", Value{t.cost.comm.data.bytes.num(), Unit::Traffic}, " take ", Value{traffic, Unit::Time}, " at link rate, more than the ideal ", Value{ideal, Unit::Time}};
+    if (t.verdict() == Verdict::Tight) return {"fits, without the planning margin"};
+    const double step = t.cost.step.step.num(), own = out_.chosen.cost.step.step.num();
+    return {step < own ? "fits; step shorter by " : "fits; step longer by ", Value{std::abs(step - own), Unit::Time}};
+  }
+
+ public:
+  /// fsdp: the planner of a fully sharded framework, or nullptr.
+  Alternatives(const Planner& planner, const Planner* fsdp, Derivation& out) : planner_(planner), fsdp_(fsdp), out_(out) {}
+
+  /// c: what was decided before pp; budget: bytes of activations that recompute aims at.
+  void collect(Choice c, double budget) {
+    const Plan& plan = out_.chosen.plan;
+    c.tp = plan.tp;
+    c.cp = plan.cp;
+    if (plan.recompute != Recompute::None) {
+      Choice without = c;
+      without.pp = plan.pp;
+      without.vpp = plan.vpp;
+      without.recompute = Recompute::None;
+      without.sharding = plan.sharding;
+      add("no_recompute", "no recompute", planner_.attempt(without));
+    }
+    const auto with_pp = [&](std::int64_t p) {
+      Choice o = c;
+      o.pp = p;
+      if (p == 1) o.vpp = 1;
+      return attempt(planner_, o, budget);
+    };
+    for (std::int64_t p = plan.pp - 1; p >= 1; --p) add("pp" + num(p), "pp " + num(p), with_pp(p));
+    for (std::int64_t p = plan.pp + 1; p <= planner_.problem().model().layers; ++p) {
+      const auto t = with_pp(p);
+      if (!t || micro_batches(t->problem, t->plan) < p) continue;
+      add("pp" + num(p), "pp " + num(p), t);
+      break;
+    }
+    Choice two = c;
+    two.pp = plan.pp;
+    two.micro_batch = std::int64_t{plan.micro_batch} * 2;
+    add("micro_batch_" + num(*two.micro_batch), "micro-batch " + num(*two.micro_batch), attempt(planner_, two, budget));
+    if (fsdp_ == nullptr) return;
+    for (bool each : {false, true}) {
+      Choice f;
+      f.tp = plan.tp;
+      f.cp = plan.cp;
+      f.vpp = 1;
+      f.sharding = Sharding::Zero3;
+      f.sync_each_micro_batch = each;
+      f.recompute = without_layers(plan.recompute);
+      add(each ? "fsdp_sync_each" : "fsdp", std::string("FSDP, ") + (each ? "reduced every micro-batch" : "reduced once a step"), fsdp_->attempt(f));
+    }
+  }
+};
+
+}  // namespace trainplan::detail

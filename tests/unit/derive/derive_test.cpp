@@ -1,0 +1,249 @@
+#include "trainplan/derive/derive.hpp"
+
+#include <string>
+
+#include "asked.hpp"
+#include "catch.hpp"
+
+using namespace trainplan;
+using problems::Asked;
+using problems::Fields;
+
+namespace {
+
+struct Want {
+  int tp, pp, vpp, cp, dp, m;
+  Recompute recompute;
+  Verdict verdict;
+};
+
+void check(const Derivation& d, const Want& want) {
+  const Trial& t = d.chosen;
+  CHECK(t.plan.tp == want.tp);
+  CHECK(t.plan.pp == want.pp);
+  CHECK(t.plan.vpp == want.vpp);
+  CHECK(t.plan.cp == want.cp);
+  CHECK(static_cast<int>(t.plan.dp) == want.dp);
+  CHECK(micro_batches(t.problem, t.plan) == want.m);
+  CHECK(t.plan.recompute == want.recompute);
+  CHECK(t.verdict() == want.verdict);
+  CHECK(legal(t.problem, t.plan));
+}
+
+Derivation derived(const char* model, const char* cluster, Fields fields, std::optional<Asked>& keep) {
+  keep.emplace(model, cluster, fields);
+  auto d = keep->derived();
+  REQUIRE(d.has_value());
+  return *d;
+}
+
+const Alternative* find(const Derivation& d, std::string_view key) {
+  for (const Alternative& a : d.alternatives)
+    if (a.key == key) return &a;
+  return nullptr;
+}
+double device_gb(const Alternative& a) { return a.trial.device() / 1e9; }
+
+std::string words(const Sentence& s) {
+  std::string text;
+  for (const auto& part : s) text += std::holds_alternative<std::string>(part) ? std::get<std::string>(part) : "#";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the main job: TP 8, PP 4, v 4, DP 32, 16 micro-batches, nothing recomputed") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama70b", "h100x1024", {}, keep);
+  check(d, {8, 4, 4, 1, 32, 16, Recompute::None, Verdict::Fits});
+  CHECK(d.chosen.plan.sharding == Sharding::Zero1);
+  CHECK(d.chosen.plan.sequence_parallel);
+  CHECK(d.chosen.plan.micro_batch == 1);
+  CHECK(d.chosen.cost.stage == 0);
+  CHECK(d.chosen.device() / 1e9 == Approx(47.5).margin(2.5).epsilon(0));
+}
+
+TEST_CASE("a decision for each axis, in the order that they are told, with its reasons") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama70b", "h100x1024", {}, keep);
+  REQUIRE(d.decisions.size() == 4);
+  const char* axes[] = {"tp", "pp", "dp", "cp"};
+  const char* values[] = {"8", "4", "32", "1"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(d.decisions[i].axis == axes[i]);
+    CHECK(d.decisions[i].value == values[i]);
+    CHECK_FALSE(d.decisions[i].reasons.empty());
+  }
+  REQUIRE(d.decisions[0].reasons.size() == 5);  // TP 1, 2, 4 and 8 at PP 1, and why 8 after all
+}
+
+TEST_CASE("the alternatives of the main job and the numbers that decided") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama70b", "h100x1024", {}, keep);
+
+  const Alternative* pp2 = find(d, "pp2");
+  REQUIRE(pp2 != nullptr);
+  CHECK(pp2->trial.verdict() == Verdict::Tight);
+  CHECK(pp2->trial.plan.vpp == 4);
+  CHECK(device_gb(*pp2) == Approx(58.5).margin(2.5).epsilon(0));  // 56 to 61 GB
+
+  const Alternative* pp1 = find(d, "pp1");
+  REQUIRE(pp1 != nullptr);
+  CHECK(pp1->trial.verdict() == Verdict::DoesNotFit);
+  CHECK(device_gb(*pp1) == Approx(82.5).margin(2.5).epsilon(0));  // 80 to 85 GB
+  CHECK(words(pp1->why).find("does not fit") != std::string::npos);
+
+  REQUIRE(find(d, "pp8") != nullptr);
+  CHECK(find(d, "pp8")->trial.plan.pp == 8);
+  REQUIRE(find(d, "micro_batch_2") != nullptr);
+  CHECK(find(d, "micro_batch_2")->trial.plan.micro_batch == 2);
+  CHECK(micro_batches(find(d, "micro_batch_2")->trial.problem, find(d, "micro_batch_2")->trial.plan) == 8);
+}
+
+TEST_CASE("full sharding on the main job: 175 GB and 3.5 s against the ideal 1.99 s") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama70b", "h100x1024", {}, keep);
+  const Alternative* once = find(d, "fsdp");
+  REQUIRE(once != nullptr);
+  const Trial& t = once->trial;
+  CHECK(t.problem.profile().id == "torchtitan");
+  CHECK(t.plan.tp == 8);
+  CHECK(t.plan.dp == 128);
+  CHECK(micro_batches(t.problem, t.plan) == 4);
+  CHECK(t.cost.comm.data.bytes.num() / 1e9 == Approx(175).margin(0.5).epsilon(0));
+  CHECK(t.cost.comm.data.seconds.num() == Approx(3.5).margin(0.05).epsilon(0));
+  CHECK(words(once->why).find("rejected") == 0);
+  // 4 bytes of unsharded gradient a parameter: 35.3 GB, and the sharded rest 12 / 128
+  const double n = t.cost.memory.params.stage.num();
+  CHECK(4 * n / 1e9 == Approx(35.3).margin(0.05).epsilon(0));
+  CHECK(t.cost.memory.state.num() == Approx(4 * n + 12 * n / 128).epsilon(1e-12));
+
+  const Alternative* each = find(d, "fsdp_sync_each");
+  REQUIRE(each != nullptr);
+  // 4 x (2 + 2 + 4) bytes x 127/128: 280 GB (282 without the last factor)
+  CHECK(each->trial.cost.comm.data.bytes.num() / 1e9 == Approx(280).margin(0.5).epsilon(0));
+  CHECK(each->trial.cost.comm.data.seconds.num() == Approx(5.6).margin(0.05).epsilon(0));
+  CHECK(each->trial.cost.memory.state.num() == Approx(16 * n / 128).epsilon(1e-12));
+  CHECK(words(each->why).find("rejected") == 0);
+}
+
+TEST_CASE("a small model needs no pipeline and less than TP 8") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama8b", "h100x64", {}, keep);
+  CHECK(d.chosen.plan.tp < 8);
+  CHECK(d.chosen.plan.pp == 1);
+  CHECK(d.chosen.plan.cp == 1);
+  CHECK(d.chosen.verdict() == Verdict::Fits);
+  // The next smaller TP is above the planning limit.
+  if (d.chosen.plan.tp > 1 && d.chosen.plan.sharding != Sharding::Zero3) {
+    const auto smaller = keep->planner().attempt({.tp = d.chosen.plan.tp / 2});
+    REQUIRE(smaller);
+    CHECK(smaller->device() > smaller->limit());
+  }
+}
+
+TEST_CASE("a domain of 72 GPUs is no reason to go beyond TP 8") {
+  for (const char* model : {"llama8b", "llama70b", "llama405b", "gpt3-175b"}) {
+    std::optional<Asked> keep;
+    CAPTURE(model);
+    CHECK(derived(model, "gb200x576", {}, keep).chosen.plan.tp <= 8);
+  }
+}
+
+TEST_CASE("TP stays inside a node without a scale-up link") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama8b", "rtx4090x32", {}, keep);
+  CHECK(d.chosen.plan.tp == 1);
+}
+
+TEST_CASE("long sequences bring context parallelism") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama70b", "h100x1024", {{"sequence", "32768"}}, keep);
+  const Plan& p = d.chosen.plan;
+  CHECK(p.cp >= 2);
+  CHECK(p.recompute == Recompute::None);
+  CHECK(p.tp * p.pp * p.cp * static_cast<int>(p.dp) == 1024);
+  CHECK(d.chosen.problem.recipe.global_batch == 128);
+  // Half of the cp would leave the activations of all layers above half of the gate.
+  const auto less = keep->planner().attempt({.tp = p.tp, .pp = 1, .cp = p.cp / 2, .vpp = 1});
+  REQUIRE(less);
+  CHECK(less->cost.memory.activations.saved.num() > less->gate() / 2);
+  const auto enough = keep->planner().attempt({.tp = p.tp, .pp = 1, .cp = p.cp, .vpp = 1});
+  REQUIRE(enough);
+  CHECK(enough->cost.memory.activations.saved.num() <= enough->gate() / 2);
+}
+
+TEST_CASE("llama405b with TP 8 and PP 16 on 16,384 GPUs: v 8, recompute, and what it is without") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama405b", "h100x16384", {{"global_batch", "16Mi tokens"}, {"tp", "8"}, {"pp", "16"}}, keep);
+  const Trial& t = d.chosen;
+  CHECK(t.plan.tp == 8);
+  CHECK(t.plan.pp == 16);
+  CHECK(t.plan.vpp == 8);
+  CHECK(t.plan.dp == 128);
+  CHECK(micro_batches(t.problem, t.plan) == 16);
+  CHECK(t.plan.recompute != Recompute::None);
+  CHECK(t.plan.layout == Layout::EmbeddingAndLoss);
+  CHECK(t.verdict() != Verdict::DoesNotFit);
+  // Bubble of ideal and of total: 15/16 and 15/31 with v 1; x/(m + x), x = 15/8, with v 8
+  CHECK(bubble_of_ideal(Count<>{16}, Count<>{1}, Count<>{16}).num() == Approx(0.94).margin(0.005));
+  CHECK(bubble_of_total(Count<>{16}, Count<>{1}, Count<>{16}).num() == Approx(0.48).margin(0.005));
+  CHECK(t.cost.schedule.bubble_of_total.num() == Approx(0.105).margin(0.0005));
+
+  const Alternative* without = find(d, "no_recompute");
+  REQUIRE(without != nullptr);
+  CHECK(without->trial.verdict() == Verdict::DoesNotFit);
+  const auto& m = without->trial.cost.memory;
+  CHECK(m.state_average.num() / 1e9 == Approx(19.3).margin(0.05).epsilon(0));
+  // A layer saves 8h + 4q + 4kv + 6f = 520192 bytes a token: x 8192 / 8; 1F1B holds 16 micro-batches of 8 layers
+  // of it, 68 GB, and interleaving (2 x 14 + 7 x 16 + 1) / 8 = 17.6 on the second stage
+  const double layer = 520'192.0 * 8192 / 8;
+  CHECK(16 * 8 * layer / 1e9 == Approx(68.2).margin(0.05).epsilon(0));
+  CHECK(without->trial.cost.stage == 1);
+  CHECK(m.activations.saved.num() == Approx((2 * 14 + 7 * 16 + 1) / 8.0 * 8 * layer).epsilon(1e-12));
+  CHECK(m.activations.saved.num() > 67e9);
+}
+
+TEST_CASE("what is pinned stays") {
+  struct Row {
+    Fields fields;
+    Want want;
+  };
+  std::optional<Asked> keep;
+  {
+    const Derivation d = derived("llama70b", "h100x1024", {{"pp", "2"}}, keep);
+    check(d, {8, 2, 4, 1, 64, 8, Recompute::None, Verdict::Tight});
+  }
+  {
+    const Derivation d = derived("llama70b", "h100x1024", {{"pp", "1"}, {"tp", "8"}, {"sharding", "zero1"}}, keep);
+    CHECK(d.chosen.plan.pp == 1);
+    CHECK(d.chosen.plan.tp == 8);
+  }
+  {
+    const Derivation d = derived("llama70b", "h100x1024", {{"vpp", "5"}}, keep);
+    check(d, {8, 4, 5, 1, 32, 16, Recompute::None, Verdict::Fits});
+  }
+  {
+    const Derivation d = derived("llama70b", "h100x1024", {{"cp", "2"}}, keep);
+    CHECK(d.chosen.plan.cp == 2);
+  }
+  {
+    const Derivation d = derived("llama70b", "h100x1024", {{"recompute", "full"}}, keep);
+    CHECK(d.chosen.plan.recompute == Recompute::Full);
+  }
+  {
+    const Derivation d = derived("llama70b", "h100x1024", {{"micro_batch", "2"}}, keep);
+    CHECK(d.chosen.plan.micro_batch == 2);
+  }
+}
+
+TEST_CASE("a larger margin asks for more stages, none for fewer") {
+  std::optional<Asked> keep;
+  CHECK(derived("llama70b", "h100x1024", {{"memory_margin", "0%"}}, keep).chosen.plan.pp == 2);
+  CHECK(derived("llama70b", "h100x1024", {{"memory_margin", "45%"}}, keep).chosen.plan.pp > 4);
+}
+
+TEST_CASE("nothing is derived where nothing is legal") {
+  const Asked a("llama70b", "h100x1024", {{"tp", "6"}});
+  CHECK_FALSE(a.derived().has_value());
+}
