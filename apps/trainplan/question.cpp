@@ -66,6 +66,17 @@ Choice pinned_choice(const RunSpec& run) {
   return c;
 }
 
+/// What `load` gives; an issue without a place is about the word that named the file.
+auto named(const std::string& what, Issues& issues, auto load) {
+  const std::size_t first = issues.all().size();
+  auto loaded = load();
+  for (std::size_t i = first; i < issues.all().size(); ++i) {
+    Issue& issue = issues.all()[i];
+    if (issue.file.empty() && issue.pointer.empty()) issue.pointer = what;
+  }
+  return loaded;
+}
+
 }  // namespace
 
 std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, const RunOptions& options, Issues& issues) {
@@ -73,9 +84,9 @@ std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, 
   if (!run) return nullptr;
   std::unique_ptr<Question> q(new Question);
   q->run = std::move(*run);
-  q->model_ = load_model(q->run.model, issues);
-  q->cluster_ = load_cluster(q->run.cluster, issues);
-  q->profile_ = load_framework(q->run.framework.value_or("megatron-lm"), issues);
+  q->model_ = named("model", issues, [&] { return load_model(q->run.model, issues); });
+  q->cluster_ = named("cluster", issues, [&] { return load_cluster(q->run.cluster, issues); });
+  q->profile_ = named("framework", issues, [&] { return load_framework(q->run.framework.value_or("megatron-lm"), issues); });
   q->fsdp_profile_ = load_framework("torchtitan", issues);
   q->calibration_ = load_calibration(issues);
   if (!q->model_ || !q->cluster_ || !q->profile_ || !q->fsdp_profile_ || !q->calibration_) return nullptr;

@@ -65,9 +65,11 @@ void report_unknown(std::string_view kind, std::string_view name, Issues& issues
   Issue issue = where;
   issue.rule = "not-found";
   issue.got = clipped(name);
-  issue.must = "be a file, or a shipped config of configs/" + std::string(kind);
-  issue.hint = near.empty() ? "see: trainplan list " + std::string(kind)
-                            : "did you mean \"" + std::string(near) + "\"?";
+  const bool ships = !owned.empty();  // there are no shipped runs to list
+  issue.must = ships ? "be a file, or a shipped config of configs/" + std::string(kind) : "be a file";
+  issue.hint = !near.empty() ? "did you mean \"" + std::string(near) + "\"?"
+               : ships       ? "see: trainplan list " + std::string(kind)
+                             : "give the path of an existing file";
   issues.add(std::move(issue));
 }
 

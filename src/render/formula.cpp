@@ -137,10 +137,14 @@ class Writer {
     if (literal(n.b, 1)) return write(n.a);
     return {within(n.a, kProduct) + " / " + within(n.b, kAtom), kProduct};
   }
-  Text call(const char* name, const Node& n) const {
-    std::string arguments = write(n.a).text;
-    if (!is_unary(n)) arguments += ", " + write(n.b).text;
-    return {std::string(name) + "(" + arguments + ")"};
+  Text call(const char* name, const Node& n) const { return {std::string(name) + "(" + write(n.a).text + ")"}; }
+  /// max(max(a, b), c) is max(a, b, c).
+  std::string arguments(std::uint32_t node, Op op) const {
+    const Node& n = tape_.node(node);
+    return n.op == op ? arguments(n.a, op) + ", " + arguments(n.b, op) : write(node).text;
+  }
+  Text extreme(const char* name, std::uint32_t node) const {
+    return {std::string(name) + "(" + arguments(node, tape_.node(node).op) + ")"};
   }
 
  public:
@@ -157,8 +161,8 @@ class Writer {
       case Op::Sub: return difference(n);
       case Op::Mul: return product(n);
       case Op::Div: return quotient(n);
-      case Op::Max: return call("max", n);
-      case Op::Min: return call("min", n);
+      case Op::Max: return extreme("max", node);
+      case Op::Min: return extreme("min", node);
       case Op::Sqrt: return call("sqrt", n);
       case Op::Ceil: return call("ceil", n);
       case Op::Floor: return call("floor", n);

@@ -128,13 +128,13 @@ void block(JsonWriter& json, const Lines& lines) {
 void block(JsonWriter& json, const Explanation& e) {
   keyed(json, e.key, [&] {
     json.text("id", e.id);
-    json.text("title", e.title);
+    if (!e.title.empty()) json.text("title", e.title);
     json.number(with_unit("value", base_unit(e.dim)), e.number);
     if (e.ledger != nullptr) {
       json.text("formula_symbols", formula_text(e.ledger->tape(), e.expr, Notation::Symbols));
       json.text("formula_numbers", formula_text(e.ledger->tape(), e.expr, Notation::Numbers));
     }
-    json.text("formula_id", e.formula);
+    if (!e.formula.empty()) json.text("formula_id", e.formula);
     json.text("source", e.source);
     json.array("operands");
     for (const Operand& o : e.operands) {

@@ -49,8 +49,8 @@ std::string fixed(double v, int decimals) {
   return text.find_first_not_of("-0.,") == std::string::npos && text.starts_with('-') ? text.substr(1) : text;
 }
 
-/// Two decimals below ten, else one.
-std::string two_or_one(double v) { return fixed(v, std::abs(v) < 9.995 ? 2 : 1); }
+/// Two decimals below `from`, else one.
+std::string two_or_one(double v, double from) { return fixed(v, std::abs(v) < from - 0.005 ? 2 : 1); }
 
 bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
@@ -83,7 +83,7 @@ std::string joined(std::string number, std::string_view prefix, std::string_view
 
 std::string bytes_text(double v, std::span<const Scale> scales) {
   const Scale* s = pick(v, scales);
-  return s == nullptr ? joined(significant(v, 3), "", "B") : joined(two_or_one(v / s->factor), "", s->name);
+  return s == nullptr ? joined(significant(v, 3), "", "B") : joined(two_or_one(v / s->factor, 100), "", s->name);
 }
 
 /// "989 TFLOP/s".
@@ -114,7 +114,7 @@ std::string count_text(double v) {
 /// "70.55 B param" without the unit: whole numbers below `from`.
 std::string large_count(double v, double from) {
   const Scale* s = std::abs(v) < from * kAlmost ? nullptr : pick(v, kShort);
-  return s == nullptr ? count_text(v) : joined(two_or_one(v / s->factor), "", s->name);
+  return s == nullptr ? count_text(v) : joined(two_or_one(v / s->factor, 10), "", s->name);
 }
 std::string params_text(double v) {
   const Scale* s = pick(v, kShort);

@@ -5,7 +5,8 @@
 # TRAINPLAN_BLESS=1 rewrites the output of every command that uses no `...`; review the difference.
 set -euo pipefail
 doc=$(realpath "$1")
-bin_dir=$2
+bin_dir=$(realpath "$2")
+[[ -x $bin_dir/trainplan ]] || { echo "no program in $bin_dir" >&2; exit 2; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/cwd"

@@ -10,7 +10,8 @@
 # TRAINPLAN_BLESS=1 rewrites the output and the status instead of comparing them; review the difference.
 set -euo pipefail
 case_file=$(realpath "$1")
-bin_dir=$2
+bin_dir=$(realpath "$2")
+[[ -x $bin_dir/trainplan ]] || { echo "no program in $bin_dir" >&2; exit 2; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/cwd"

@@ -20,7 +20,8 @@ inline RunSpec run_of(Fields fields) {
   RunSpec run;
   Issues issues;
   for (const auto& [key, text] : fields)
-    if (!set_field(run, key, text, issues)) throw std::runtime_error("bad field " + std::string(key) + " = " + text);
+    if (!set_field(run, key, text, issues))
+      throw std::runtime_error("bad field " + std::string(key) + " = " + text);
   return run;
 }
 
@@ -32,7 +33,8 @@ class Asked {
   std::optional<Planner> planner_, fsdp_;
 
  public:
-  Asked(const std::string& model_name, const std::string& cluster_name, Fields fields = {}) : run_(run_of(fields)) {
+  Asked(const std::string& model_name, const std::string& cluster_name, Fields fields = {})
+      : run_(run_of(fields)) {
     const auto& profile = framework(run_.framework.value_or("megatron-lm"));
     const auto& sharded = framework("torchtitan");
     resolved_ = resolve(run_, *model(model_name), *profile, *calibration(), issues_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cctype>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -66,8 +67,8 @@ class Parser {
     std::vector<double> a{sum()};
     while (take(", ")) a.push_back(sum());
     if (!take(")")) return fail();
-    if (a.size() == 2 && name == "max") return std::fmax(a[0], a[1]);
-    if (a.size() == 2 && name == "min") return std::fmin(a[0], a[1]);
+    if (a.size() >= 2 && name == "max") return *std::max_element(a.begin(), a.end());
+    if (a.size() >= 2 && name == "min") return *std::min_element(a.begin(), a.end());
     if (a.size() == 1 && name == "sqrt") return std::sqrt(a[0]);
     if (a.size() == 1 && name == "ceil") return std::ceil(a[0]);
     if (a.size() == 1 && name == "floor") return std::floor(a[0]);

@@ -19,7 +19,8 @@ template <class T>
 T required(std::optional<T> value, const Issues& issues, const std::string& what) {
   if (value) return std::move(*value);
   std::string text = "cannot use " + what;
-  for (const Issue& i : issues.all()) text += "\n  " + i.file + " " + i.pointer + " = " + i.got + ": must " + i.must;
+  for (const Issue& i : issues.all())
+    text += "\n  " + i.file + " " + i.pointer + " = " + i.got + ": must " + i.must;
   throw std::runtime_error(text);
 }
 
@@ -33,13 +34,18 @@ const Checked<T>& cached(const std::string& name, Loader load) {
   return loaded.emplace(name, required(load(name, issues), issues, name)).first->second;
 }
 
-inline const Checked<ModelSpec>& model(const std::string& name) { return cached<ModelSpec>(name, load_model); }
-inline const Checked<ClusterSpec>& cluster(const std::string& name) { return cached<ClusterSpec>(name, load_cluster); }
+inline const Checked<ModelSpec>& model(const std::string& name) {
+  return cached<ModelSpec>(name, load_model);
+}
+inline const Checked<ClusterSpec>& cluster(const std::string& name) {
+  return cached<ClusterSpec>(name, load_cluster);
+}
 inline const Checked<FrameworkProfile>& framework(const std::string& name) {
   return cached<FrameworkProfile>(name, load_framework);
 }
 inline const Checked<Calibration>& calibration() {
-  return cached<Calibration>("baseline", [](const std::string& name, Issues& issues) { return load_calibration(issues, name); });
+  return cached<Calibration>(
+      "baseline", [](const std::string& name, Issues& issues) { return load_calibration(issues, name); });
 }
 
 /// What a test asks for: names of shipped files and the batch.
@@ -84,7 +90,8 @@ class Draft {
 
   /// Refers to the specs that this draft keeps; a later call replaces them.
   Problem problem() {
-    specs_ = std::make_unique<Specs>(Specs{checked(model), checked(cluster), checked(framework), checked(calibration)});
+    specs_ = std::make_unique<Specs>(
+        Specs{checked(model), checked(cluster), checked(framework), checked(calibration)});
     return {specs_->model, specs_->cluster, specs_->framework, specs_->calibration, recipe};
   }
 };

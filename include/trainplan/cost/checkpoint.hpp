@@ -83,7 +83,7 @@ CheckpointCost<typename R::Num> checkpoint_cost(R& rec, const Inputs<typename R:
   using N = typename R::Num;
   CheckpointCost<N> out;
   const FrameworkProfile& f = problem.profile();
-  const auto width = rec.template in<BytesPerParam<N>>({"w_ckpt", "checkpoint bytes per parameter", f.origin + " /checkpoint"}, f.checkpoint_bytes_per_param);
+  const auto width = detail::from_file<BytesPerParam<N>>(rec, "w_ckpt", "checkpoint bytes per parameter", f.origin, "/checkpoint", f.checkpoint_bytes_per_param);
   out.bytes = rec.apply(checkpoint_bytes, {"checkpoint.bytes", "K", "checkpoint"}, total, width);
   out.per_gpu = rec.apply(unique_bytes_per_gpu, {"checkpoint.per_gpu", "K_gpu", "unique bytes of a GPU"}, out.bytes, in.gpus);
   const auto copies = rec.template in<Count<N>>({"n_copy", "copies kept in host memory", "asynchronous saving"}, 2);

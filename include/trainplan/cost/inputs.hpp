@@ -21,15 +21,20 @@ struct Inputs {
 };
 
 namespace detail {
+/// A number of a file as a leaf; the text that tells its place is only made to be written down.
+template <class Q, class R>
+Q from_file(R& rec, std::string_view symbol, std::string_view meaning, const std::string& file,
+            std::string_view pointer, double value) {
+  if constexpr (R::traced) {
+    return rec.template in<Q>({symbol, meaning, file + " " + std::string(pointer)}, value);
+  } else {
+    return Q{value};
+  }
+}
 template <class R>
 Count<typename R::Num> count(R& rec, std::string_view symbol, std::string_view meaning, const std::string& file,
                              std::string_view pointer, std::int64_t value) {
-  if constexpr (R::traced) {
-    return rec.template in<Count<typename R::Num>>({symbol, meaning, file + " " + std::string(pointer)},
-                                                   static_cast<double>(value));
-  } else {
-    return Count<>{static_cast<double>(value)};
-  }
+  return from_file<Count<typename R::Num>>(rec, symbol, meaning, file, pointer, static_cast<double>(value));
 }
 }  // namespace detail
 

@@ -139,7 +139,7 @@ Bytes<typename R::Num> add_logits(R& rec, const Inputs<typename R::Num>& in, con
   const FrameworkProfile& f = problem.profile();
   Count<N> multiple = count(rec, "n_pad", "vocabulary multiple", f.origin, "/vocabulary/multiple", f.vocabulary_multiple);
   if (f.vocabulary_times_tp) multiple = multiple * in.tp;
-  const auto e = rec.template in<BytesPerToken<N>>({"e_l", "logit bytes per token and entry", f.origin + " /logits"}, f.logit_bytes);
+  const auto e = from_file<BytesPerToken<N>>(rec, "e_l", "logit bytes per token and entry", f.origin, "/logits", f.logit_bytes);
   const auto logits = rec.apply(logits_bytes, {"memory.logits", "M_logits", "logits and loss"}, tokens,
                                 padded_vocabulary(in.vocab, multiple), e, in.tp);
   live.add(logits, bit(Phase::Loss) | bit(Phase::Evaluation));

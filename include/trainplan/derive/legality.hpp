@@ -81,12 +81,13 @@ inline std::string hint_text(const std::vector<std::int64_t>& values) {
 /// One issue per field whose rules the plan breaks. `skip`: fields that already have an issue of their own.
 inline void report_broken_rules(const Problem& problem, const Plan& plan, const std::string& origin,
                                 const std::vector<std::string>& skip, Issues& issues) {
-  std::vector<std::string_view> seen;
+  std::vector<std::string_view> wrong(skip.begin(), skip.end());
+  const auto is_wrong = [&](std::string_view field) { return std::find(wrong.begin(), wrong.end(), field) != wrong.end(); };
   for (const Rule& rule : rules()) {
-    if (rule.holds(problem, plan)) continue;
-    if (std::find(skip.begin(), skip.end(), rule.field) != skip.end()) continue;
-    if (std::find(seen.begin(), seen.end(), rule.field) != seen.end()) continue;
-    seen.push_back(rule.field);
+    const bool degree = is_wrong("tp") || is_wrong("pp") || is_wrong("cp");  // then dp means nothing either
+    if (rule.holds(problem, plan) || is_wrong(rule.field) || is_wrong(rule.also)) continue;
+    if (degree && (rule.field == "dp" || rule.also == "dp")) continue;
+    wrong.push_back(rule.field);
     std::string must;
     for (const Rule& other : rules()) {
       if (other.field != rule.field || other.holds(problem, plan)) continue;

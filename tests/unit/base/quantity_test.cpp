@@ -10,13 +10,21 @@ using namespace trainplan;
 namespace {
 
 template <class A, class B>
-constexpr bool kAdds = requires(A a, B b) { a + b; };
+constexpr bool kAdds = requires(A a, B b) {
+  a + b;
+};
 template <class A, class B>
-constexpr bool kCompares = requires(A a, B b) { a < b; };
+constexpr bool kCompares = requires(A a, B b) {
+  a < b;
+};
 template <class A>
-constexpr bool kHasRoot = requires(A a) { sqrt(a); };
+constexpr bool kHasRoot = requires(A a) {
+  sqrt(a);
+};
 template <class A>
-constexpr bool kRounds = requires(A a) { ceil(a); };
+constexpr bool kRounds = requires(A a) {
+  ceil(a);
+};
 template <class Want, class Got>
 constexpr bool kIs = std::is_same_v<Want, Got>;
 
@@ -47,7 +55,8 @@ static_assert(!std::is_convertible_v<Bytes<>, double> && !std::is_convertible_v<
 static_assert(!std::is_convertible_v<Bytes<>, Seconds<>> && !std::is_constructible_v<Bytes<>, Seconds<>>);
 
 // Sums and comparisons need one dimension.
-static_assert(kAdds<Bytes<>, Bytes<>> && !kAdds<Bytes<>, Seconds<>> && !kAdds<Tokens<>, Params<>> && !kAdds<Bytes<>, double>);
+static_assert(kAdds<Bytes<>, Bytes<>> && !kAdds<Bytes<>, Seconds<>> && !kAdds<Tokens<>, Params<>> &&
+              !kAdds<Bytes<>, double>);
 static_assert(kAdds<Count<>, double>);
 static_assert(kCompares<Bytes<>, Bytes<>> && !kCompares<Bytes<>, Seconds<>>);
 
@@ -57,10 +66,12 @@ static_assert(kHasRoot<Count<>> && !kHasRoot<Seconds<>> && !kHasRoot<BytesPerSec
 static_assert(kRounds<Count<>> && !kRounds<Bytes<>>);
 
 // as is the one door between dimensions.
-static_assert(kIs<decltype(as<kParams>(Count<>{1})), Params<>> && kIs<decltype(as<kBytes>(Tokens<Sym>{})), Bytes<Sym>>);
+static_assert(kIs<decltype(as<kParams>(Count<>{1})), Params<>> &&
+              kIs<decltype(as<kBytes>(Tokens<Sym>{})), Bytes<Sym>>);
 
 static_assert(kBytes + kSeconds - kSeconds == kBytes && halved(Dim{.sec = 4}) == Dim{.sec = 2});
-static_assert(even(Dim{}) && even(Dim{.byte = 2, .sec = -2}) && !even(Dim{.sec = 1}) && !even(Dim{.byte = 2, .sec = 1}));
+static_assert(even(Dim{}) && even(Dim{.byte = 2, .sec = -2}) && !even(Dim{.sec = 1}) &&
+              !even(Dim{.byte = 2, .sec = 1}));
 
 }  // namespace
 

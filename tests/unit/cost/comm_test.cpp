@@ -15,18 +15,23 @@ namespace {
 CommCost<double> comm_of(Draft& draft, const Plan& plan, int stage = 0) {
   return evaluate_stage(draft.problem(), plan, stage).comm;
 }
-double behind(const CommCost<double>& c, HidesBehind h) { return c.data_behind[static_cast<std::size_t>(h)].num(); }
+double behind(const CommCost<double>& c, HidesBehind h) {
+  return c.data_behind[static_cast<std::size_t>(h)].num();
+}
 
 constexpr double kMessage = 8192.0 * 8192 * 2;  // hidden states of one sequence of llama70b, bf16
 constexpr double kStage0 = 2'271'543'296.0;     // parameters of a GPU of stage 0, see params_test
 
 /// llama8b on 64 GPUs, one micro-batch of each: bytes divided by 2 are elements.
-Draft small(std::int64_t batch = 64) { return Draft({.model = "llama8b", .cluster = "h100x64", .framework = "torchtitan", .batch = batch}); }
+Draft small(std::int64_t batch = 64) {
+  return Draft({.model = "llama8b", .cluster = "h100x64", .framework = "torchtitan", .batch = batch});
+}
 constexpr double kParams8b = 8'030'261'248.0;
 
 }  // namespace
 
-TEST_CASE("tensor parallel traffic: 8 collectives of (t - 1)/t, and 2 gathers more for the weight gradients") {
+TEST_CASE(
+    "tensor parallel traffic: 8 collectives of (t - 1)/t, and 2 gathers more for the weight gradients") {
   Draft draft;
   const auto c = comm_of(draft, problems::main_plan());
   CHECK(c.tensor.bytes.num() == 8 * 7.0 / 8 * kMessage * 20 * 16);
@@ -97,7 +102,8 @@ TEST_CASE("context parallel traffic: a ring of keys and values, or four all-to-a
   CHECK(ring.seconds.num() == ring.bytes.num() / 450e9);  // 2 ranks 4 apart stay in the node
   draft.recipe.cp_mode = CpMode::AllToAll;
   // queries and outputs 8192 / 4, keys and values 1024 / 4 each; half of it leaves the rank, there and back
-  CHECK(comm_of(draft, plan).context.bytes.num() == 2 * 0.5 * 16384.0 * ((2 * 8192 + 2 * 1024) / 4) * 2 * 20 * 4);
+  CHECK(comm_of(draft, plan).context.bytes.num() ==
+        2 * 0.5 * 16384.0 * ((2 * 8192 + 2 * 1024) / 4) * 2 * 20 * 4);
 
   draft.recipe.cp_mode = CpMode::Ring;
   const auto wide = comm_of(draft, completed({.tp = 8, .pp = 4, .vpp = 4, .cp = 2, .dp = 16})).context;

@@ -11,7 +11,8 @@ using problems::Draft;
 
 namespace {
 
-/// One save, noticing, restarting, loading, in seconds; the goodput at 1,024 and 16,384 GPUs of 50,000 h each.
+/// One save, noticing, restarting, loading, in seconds; the goodput at 1,024 and 16,384 GPUs of 50,000 h
+/// each.
 struct Scenario {
   const char* name;
   double delta, detect, restart, load, at_1k, at_16k;
@@ -41,7 +42,8 @@ TEST_CASE("goodput of the published scenarios at 1,024 and 16,384 GPUs") {
   }
 }
 
-TEST_CASE("goodput's own terms: interval sqrt(2 delta M), waste sqrt(2 delta / M), half an interval a failure") {
+TEST_CASE(
+    "goodput's own terms: interval sqrt(2 delta M), waste sqrt(2 delta / M), half an interval a failure") {
   const auto g = with(kScenarios[0], 1024).goodput;
   const double M = 50000.0 * 3600 / 1024, tau = std::sqrt(2 * 300 * M);
   CHECK(g.interval.num() == Approx(tau).epsilon(1e-14));
@@ -53,7 +55,8 @@ TEST_CASE("the five shares and the goodput make up the whole") {
   Draft draft;
   const Ledger ledger = explain(draft.problem(), problems::main_plan(), 0);
   const auto value = [&](const char* id) { return ledger.find(id)->value; };
-  const double lost = value("goodput.saving") + value("goodput.detect") + value("goodput.restart") + value("goodput.load") + value("goodput.rollback");
+  const double lost = value("goodput.saving") + value("goodput.detect") + value("goodput.restart") +
+                      value("goodput.load") + value("goodput.rollback");
   CHECK(value("goodput") + lost == Approx(1).epsilon(1e-12));
   CHECK(value("goodput.detect") == Approx(600 / (50000.0 * 3600 / 1024)).epsilon(1e-14));
 }
@@ -68,7 +71,8 @@ TEST_CASE("an unknown failure rate gives no goodput, and time is not stretched")
   CHECK(unknown.goodput.goodput.num() == 0);
   CHECK(explain(problem, problems::main_plan(), 0).find("goodput") == nullptr);
   CHECK(unknown.money.run_time.num() == Approx(15e12 / 4'194'304 * unknown.step.step.num()).epsilon(1e-14));
-  CHECK(known.money.run_time.num() == Approx(unknown.money.run_time.num() / known.goodput.goodput.num()).epsilon(1e-14));
+  CHECK(known.money.run_time.num() ==
+        Approx(unknown.money.run_time.num() / known.goodput.goodput.num()).epsilon(1e-14));
 }
 
 TEST_CASE("a checkpoint has the profile's bytes a parameter, whatever the plan") {
@@ -91,5 +95,6 @@ TEST_CASE("days and dollars") {
   CHECK(month.money.run.num() == Approx(30 * 61'440).epsilon(1e-12));
   CHECK(month.money.run_gpu_time.num() == 30 * 86400.0 * 1024);
   CHECK(month.money.mfu_point_time.num() == Approx(30 * 86400 / (100 * month.step.mfu.num())).epsilon(1e-14));
-  CHECK(month.money.mfu_point.num() == Approx(month.money.mfu_point_time.num() / 86400 * 61'440).epsilon(1e-12));
+  CHECK(month.money.mfu_point.num() ==
+        Approx(month.money.mfu_point_time.num() / 86400 * 61'440).epsilon(1e-12));
 }

@@ -42,14 +42,17 @@ const Row kRows[] = {
     {"checkpoint.bytes", 0, 988, 1e9, 0.5},
 };
 
-double state_of_stage_0(Draft& draft) { return evaluate_stage(draft.problem(), problems::main_plan(), 0).memory.state.num(); }
+double state_of_stage_0(Draft& draft) {
+  return evaluate_stage(draft.problem(), problems::main_plan(), 0).memory.state.num();
+}
 
 }  // namespace
 
 TEST_CASE("the main job's figures") {
   Draft draft;
   const Problem problem = draft.problem();
-  const Ledger ledgers[] = {explain(problem, problems::main_plan(), 0), explain(problem, problems::main_plan(), 1),
+  const Ledger ledgers[] = {explain(problem, problems::main_plan(), 0),
+                            explain(problem, problems::main_plan(), 1),
                             explain(problem, problems::main_plan(), 2)};
   for (const Row& row : kRows) {
     CAPTURE(row.id, row.stage);

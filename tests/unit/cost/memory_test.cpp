@@ -44,9 +44,9 @@ TEST_CASE("the phases of the main job's first stage, by hand") {
   draft.calibration.workspace.value = 1000;
   const Problem problem = draft.problem();
   const auto m = memory_of(problem, problems::main_plan());
-  const double n = 2'271'543'296.0;                    // parameters, see params_test
+  const double n = 2'271'543'296.0;                      // parameters, see params_test
   const double layer = 281'018'368, saved = 95 * layer;  // 4.75 x 20 layers
-  const double buffers = 4 * 8192.0 * 8192 * 2 / 8;    // two sends and two receives
+  const double buffers = 4 * 8192.0 * 8192 * 2 / 8;      // two sends and two receives
   CHECK(m.state.num() == Approx(6.375 * n).epsilon(1e-14));
   CHECK(at(m, Phase::Load) == Approx((6 + 4.0 / 32) * n).epsilon(1e-14));  // no moments before the first step
   CHECK(at(m, Phase::ForwardEnd) == Approx(6.375 * n + saved + buffers + 1000).epsilon(1e-14));
@@ -76,7 +76,8 @@ TEST_CASE("logits are on the last stage, cut by tp, with the padded vocabulary")
   CHECK(last.logits.num() == 8192.0 * 129024 * 8 / 8);  // 8 bytes an entry / TP 8
   CHECK(memory_of(problem, problems::main_plan(), 2).logits.num() == 0);
   CHECK(at(last, Phase::Loss) - at(last, Phase::ForwardEnd) == Approx(last.logits.num()));
-  CHECK(at(last, Phase::Evaluation) - at(last, Phase::Optimizer) == Approx(last.logits.num() + 281'018'368 + 4 * 16'777'216.0));
+  CHECK(at(last, Phase::Evaluation) - at(last, Phase::Optimizer) ==
+        Approx(last.logits.num() + 281'018'368 + 4 * 16'777'216.0));
 }
 
 TEST_CASE("gathered layers and unsharded gradients of full sharding") {
@@ -93,14 +94,16 @@ TEST_CASE("gathered layers and unsharded gradients of full sharding") {
     const auto m = memory_of(problem, plan);
     CHECK(at(m, Phase::Save) == Approx(12 * n / 128).epsilon(1e-14));  // the gradient is gone after the step
     CHECK(at(m, Phase::ForwardEnd) == Approx(16 * n / 128 + saved + gathered + 1000).epsilon(1e-14));
-    CHECK(at(m, Phase::Loss) == Approx(16 * n / 128 + saved + logits + gathered + unit + 1000).epsilon(1e-14));
+    CHECK(at(m, Phase::Loss) ==
+          Approx(16 * n / 128 + saved + logits + gathered + unit + 1000).epsilon(1e-14));
     CHECK(m.allocated.num() == at(m, Phase::Loss));
   }
   SECTION("reduced once a step: the unsharded gradient stays, 4 bytes a parameter") {
     plan.sync_each_micro_batch = false;
     const auto m = memory_of(problem, plan);
     CHECK(m.state.num() == Approx(12 * n / 128 + 4 * n).epsilon(1e-14));
-    CHECK(at(m, Phase::Loss) == Approx(12 * n / 128 + 4 * n + saved + logits + gathered + 1000).epsilon(1e-14));
+    CHECK(at(m, Phase::Loss) ==
+          Approx(12 * n / 128 + 4 * n + saved + logits + gathered + 1000).epsilon(1e-14));
   }
   SECTION("weights that stay gathered need no units") {
     plan.reshard = false;

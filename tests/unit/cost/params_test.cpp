@@ -48,7 +48,8 @@ TEST_CASE("parameters of whole models, by hand") {
   // 36 x (2 4096 4096 + 2 4096 1024 + 3 4096 12288 + 2 4096 + 2 128) + 2 x 151936 x 4096 + 4096:
   // queries and keys have a norm of the head size
   CHECK(total_of("qwen3-8b") == 36.0 * 192'946'432 + 1'244'659'712 + 4096);
-  // 96 x (4 h^2 + 2 h 4h + biases 3h + 4h + h + h + two LayerNorms 4h) + (50257 + 2048) h + 2h, tied, h = 12288
+  // 96 x (4 h^2 + 2 h 4h + biases 3h + 4h + h + h + two LayerNorms 4h) + (50257 + 2048) h + 2h, tied, h =
+  // 12288
   CHECK(total_of("gpt3-175b") == 96.0 * 1'812'099'072 + 617'558'016 + 25'165'824 + 24'576);
   CHECK(total_of("gpt3-175b") == 174'604'259'328);
   CHECK(total_of("gpt2") == 124'439'808);
@@ -131,9 +132,9 @@ TEST_CASE("the vocabulary is padded as the profile says") {
     std::uint16_t tp;
     double rows;
   };
-  const Row rows[] = {{"megatron-lm", "llama70b", 1, 128256},   // 1002 x 128
-                      {"megatron-lm", "llama70b", 8, 129024},   // 126 x 1024
-                      {"megatron-lm", "gpt3-175b", 8, 51200},   // 50 x 1024
+  const Row rows[] = {{"megatron-lm", "llama70b", 1, 128256},  // 1002 x 128
+                      {"megatron-lm", "llama70b", 8, 129024},  // 126 x 1024
+                      {"megatron-lm", "gpt3-175b", 8, 51200},  // 50 x 1024
                       {"deepspeed", "gpt3-175b", 8, 50257},
                       {"torchtitan", "llama70b", 8, 128256}};
   for (const Row& row : rows) {

@@ -27,6 +27,9 @@ const Row kRows[] = {
     {"megatron-lm", Sharding::Zero1, DType::Fp32, 6, 12},
     {"megatron-lm", Sharding::Zero1, DType::Bf16, 4, 12},
     {"megatron-lm", Sharding::Zero3, DType::Fp32, 0, 18},
+    {"megatron-lm-precision-aware", Sharding::Zero1, DType::Fp32, 6,
+     10},  // two bytes of the master, two moments
+    {"megatron-lm-precision-aware", Sharding::Zero1, DType::Bf16, 4, 10},
     {"deepspeed", Sharding::None, DType::Bf16, 16, 0},
     {"deepspeed", Sharding::None, DType::Fp32, 18, 0},
     {"deepspeed", Sharding::Zero1, DType::Bf16, 4, 12},
@@ -38,7 +41,8 @@ const Row kRows[] = {
     {"torchtitan", Sharding::Zero3, DType::Fp32, 0, 16},
     {"torchtitan", Sharding::Zero3, DType::Fp32, 2, 16, false},
     {"torchtitan", Sharding::Zero3, DType::Bf16, 2, 14, false},
-    {"torchtitan", Sharding::Zero3, DType::Fp32, 4, 12, true, false},  // unsharded gradient until the end of a step
+    {"torchtitan", Sharding::Zero3, DType::Fp32, 4, 12, true,
+     false},  // unsharded gradient until the end of a step
     {"torchtitan", Sharding::Zero3, DType::Fp32, 6, 12, false, false},
 };
 
@@ -61,17 +65,19 @@ TEST_CASE("state per parameter of every profile and sharding") {
       CAPTURE(row.framework, name_of(row.sharding), name_of(row.gradient), row.reshard, row.sync_each, d);
       const auto memory = memory_of(problem, plan);
       CHECK(memory.state_per_param.num() == Approx(row.whole + row.shared / d).epsilon(1e-14));
-      CHECK(memory.state.num() == Approx((row.whole + row.shared / d) * memory.params.stage.num()).epsilon(1e-14));
+      CHECK(memory.state.num() ==
+            Approx((row.whole + row.shared / d) * memory.params.stage.num()).epsilon(1e-14));
     }
   }
 }
 
 TEST_CASE("every sharding that the profiles describe is in the table") {
-  for (const char* name : {"megatron-lm", "deepspeed", "torchtitan"})
-    for (const ShardingRows& rows : problems::framework(name)->shardings) {
+  for (const Listed& listed : list_shipped("frameworks"))
+    for (const ShardingRows& rows : problems::framework(listed.name)->shardings) {
       if (rows.mode == Sharding::Hsdp) continue;  // has a test of its own
+      const std::string& name = listed.name;
       bool found = false;
-      for (const Row& row : kRows) found = found || (row.framework == std::string(name) && row.sharding == rows.mode);
+      for (const Row& row : kRows) found = found || (row.framework == name && row.sharding == rows.mode);
       CAPTURE(name, name_of(rows.mode));
       CHECK(found);
     }
@@ -88,7 +94,8 @@ TEST_CASE("hybrid sharding shares its state in the shard group only") {
   const Problem problem = draft.problem();
   for (const std::uint32_t d : {8u, 64u, 512u}) {
     CAPTURE(d);
-    CHECK(memory_of(problem, {.dp = d, .shard = 8, .sharding = Sharding::Hsdp}).state_per_param.num() == 16.0 / 8);
+    CHECK(memory_of(problem, {.dp = d, .shard = 8, .sharding = Sharding::Hsdp}).state_per_param.num() ==
+          16.0 / 8);
   }
 }
 

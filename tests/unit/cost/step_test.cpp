@@ -93,7 +93,8 @@ TEST_CASE("the seven losses of the main job, by hand") {
   // Scatters hide behind the last backward (2/3 of a sixteenth), gathers behind the next forward (1/3); a
   // twentieth, the bucket of one layer, always shows.
   const double scatter = 8'802'230'272 / 50e9, gather = scatter / 2;
-  const double exposed = std::max(scatter / 20, scatter - compute * 2 / 3 / 16) + std::max(gather / 20, gather - compute / 3 / 16);
+  const double exposed = std::max(scatter / 20, scatter - compute * 2 / 3 / 16) +
+                         std::max(gather / 20, gather - compute / 3 / 16);
   CHECK(s.exposed_data.num() == Approx(exposed).epsilon(1e-12));
   CHECK(s.exposed_context.num() == 0);
   CHECK(s.exposed.num() == Approx(s.exposed_tensor.num() + exposed).epsilon(1e-14));

@@ -38,7 +38,7 @@ TEST_CASE("a legal plan gives no issue") {
 
 TEST_CASE("tp 6 is one issue that names every reason and the legal values") {
   Draft draft;
-  const Issues issues = issues_of(draft, completed({.tp = 6, .dp = 170}), {"sequence", "global_batch"});
+  const Issues issues = issues_of(draft, completed({.tp = 6, .dp = 170}));
   REQUIRE(issues.all().size() == 1);
   const Issue& issue = issues.all().front();
   CHECK(issue.level == Severity::Error);
@@ -60,14 +60,15 @@ TEST_CASE("a hint holds the nearest values that keep every rule of the field") {
     const char *pointer, *hint;
   };
   const Row rows[] = {
-      // 80 layers on 3 stages: 4 divides, so do 2 and 1; 82 slots of an uneven layout fit on 2; 5 does not divide 128
+      // 80 layers on 3 stages: 4 divides, so do 2 and 1; 82 slots of an uneven layout fit on 2; 5 does not
+      // divide 128
       {completed({.tp = 8, .pp = 3, .dp = 42}), "/pp", "try 1, 2, 4 or 8"},
       {completed({.tp = 8, .pp = 4, .vpp = 3, .dp = 32}), "/vpp", "try 1, 2, 4 or 5"},
       {completed({.tp = 8, .pp = 4, .dp = 31}), "/dp", "try 32"},
   };
   for (const Row& row : rows) {
     Draft draft;
-    const Issues issues = issues_of(draft, row.plan, {"global_batch", "shard_size"});
+    const Issues issues = issues_of(draft, row.plan);
     const Issue* issue = at(issues, row.pointer);
     CAPTURE(row.pointer);
     REQUIRE(issue != nullptr);
@@ -110,6 +111,33 @@ TEST_CASE("several fields at once give an issue each") {
   }
 }
 
+TEST_CASE("rules say nothing while a field that they depend on is wrong") {
+  Draft draft;
+  draft.recipe.global_batch = 500;
+  draft.recipe.sequence = 8191;
+  // sequence: cut by tp; dp, batch and shard group: what the degrees leave; vpp and recompute: layers of a
+  // stage
+  Plan plan = completed({.tp = 6, .pp = 3, .vpp = 7, .dp = 31});
+  plan.recompute = Recompute::Layers;
+  plan.recompute_layers = 99;
+  const Issues issues = issues_of(draft, plan);
+  REQUIRE(issues.all().size() == 2);
+  CHECK(at(issues, "/tp") != nullptr);
+  CHECK(at(issues, "/pp") != nullptr);
+  CHECK(issues_of(draft, plan, {"tp", "pp"}).all().empty());
+}
+
+TEST_CASE("without a run file the field is an option") {
+  Draft draft;
+  Plan plan = problems::main_plan();
+  plan.recompute = Recompute::Layers;
+  Issues issues;
+  report_broken_rules(draft.problem(), plan, "", {}, issues);
+  REQUIRE(issues.all().size() == 1);
+  CHECK(issues.all().front().file.empty());
+  CHECK(issues.all().front().pointer == "--recompute-layers");
+}
+
 TEST_CASE("a field with an issue of its own is skipped") {
   Draft draft;
   draft.recipe.sequence = 8191;
@@ -119,13 +147,13 @@ TEST_CASE("a field with an issue of its own is skipped") {
   CHECK(at(issues, "/global_batch") != nullptr);
 }
 
-TEST_CASE("a field that is no number has no value to show") {
+TEST_CASE("a field that is no number shows its word and the profile") {
   Draft draft;
   Plan plan = problems::main_plan();
   plan.sharding = Sharding::Zero2;
   const Issues issues = issues_of(draft, plan);
   REQUIRE(issues.all().size() == 1);
   CHECK(issues.all().front().pointer == "/sharding");
-  CHECK(issues.all().front().got.empty());
+  CHECK(issues.all().front().got == "zero2");
   CHECK(has(issues.all().front().must, "megatron-lm, sharding zero2"));
 }

@@ -16,17 +16,22 @@ struct Answer {
   Issues issues;
 
   const Setting* find(std::string_view key) const {
-    const auto it = std::find_if(resolved.settings.begin(), resolved.settings.end(), [&](const Setting& s) { return s.key == key; });
+    const auto it = std::find_if(resolved.settings.begin(), resolved.settings.end(),
+                                 [&](const Setting& s) { return s.key == key; });
     return it == resolved.settings.end() ? nullptr : &*it;
   }
-  std::string origin(std::string_view key) const { return find(key) == nullptr ? "missing" : find(key)->origin; }
+  std::string origin(std::string_view key) const {
+    return find(key) == nullptr ? "missing" : find(key)->origin;
+  }
 };
 
-Answer answer(Fields fields, const char* model = "llama70b", const char* framework = "megatron-lm", const char* file = "") {
+Answer answer(Fields fields, const char* model = "llama70b", const char* framework = "megatron-lm",
+              const char* file = "") {
   RunSpec run = problems::run_of(fields);
   run.origin = file;
   Answer a;
-  a.resolved = resolve(run, *problems::model(model), *problems::framework(framework), *problems::calibration(), a.issues);
+  a.resolved = resolve(run, *problems::model(model), *problems::framework(framework),
+                       *problems::calibration(), a.issues);
   return a;
 }
 
@@ -56,11 +61,16 @@ TEST_CASE("every default is shown with its reason") {
   struct Row {
     const char *key, *origin;
   };
-  const Row rows[] = {{"sequence", "max_position_embeddings"}, {"gradient_dtype", "default of megatron-lm"},
-                      {"reduce_dtype", "as the gradient"},     {"attention", "default"},
-                      {"fused_mlp", "default"},                {"flop_convention", "default"},
-                      {"tp_overlap", "default"},               {"dp_overlap", "default"},
-                      {"cp_mode", "default"},                  {"memory_margin", "default"}};
+  const Row rows[] = {{"sequence", "max_position_embeddings"},
+                      {"gradient_dtype", "default of megatron-lm"},
+                      {"reduce_dtype", "as the gradient"},
+                      {"attention", "default"},
+                      {"fused_mlp", "default"},
+                      {"flop_convention", "default"},
+                      {"tp_overlap", "default"},
+                      {"dp_overlap", "default"},
+                      {"cp_mode", "default"},
+                      {"memory_margin", "default"}};
   for (const Row& row : rows) {
     CAPTURE(row.key, a.origin(row.key));
     CHECK(a.origin(row.key).find(row.origin) != std::string::npos);
@@ -68,9 +78,17 @@ TEST_CASE("every default is shown with its reason") {
 }
 
 TEST_CASE("what the user gives wins, and says so") {
-  const Answer a = answer({{"sequence", "4096"}, {"reduce_dtype", "bf16"}, {"attention", "unfused"}, {"fused_mlp", "off"},
-                           {"flop_convention", "full"}, {"tp_overlap", "off"}, {"dp_overlap", "off"}, {"cp_mode", "all-to-all"},
-                           {"memory_margin", "10%"}, {"tokens", "15T"}, {"global_batch", "1024 sequences"}});
+  const Answer a = answer({{"sequence", "4096"},
+                           {"reduce_dtype", "bf16"},
+                           {"attention", "unfused"},
+                           {"fused_mlp", "off"},
+                           {"flop_convention", "full"},
+                           {"tp_overlap", "off"},
+                           {"dp_overlap", "off"},
+                           {"cp_mode", "all-to-all"},
+                           {"memory_margin", "10%"},
+                           {"tokens", "15T"},
+                           {"global_batch", "1024 sequences"}});
   const Recipe& r = a.resolved.recipe;
   CHECK(r.sequence == 4096);
   CHECK(r.global_batch == 1024);
@@ -85,11 +103,12 @@ TEST_CASE("what the user gives wins, and says so") {
   CHECK(r.cp_mode == CpMode::AllToAll);
   CHECK(r.margin == Approx(0.1));
   CHECK(r.tokens == 15e12);
-  for (const char* key : {"sequence", "reduce_dtype", "attention", "fused_mlp", "flop_convention", "tp_overlap", "dp_overlap",
-                          "cp_mode", "memory_margin"})
+  for (const char* key : {"sequence", "reduce_dtype", "attention", "fused_mlp", "flop_convention",
+                          "tp_overlap", "dp_overlap", "cp_mode", "memory_margin"})
     CHECK(a.origin(key) == "option");
   CHECK(a.origin("gradient_dtype") == "default of megatron-lm");
-  CHECK(answer({{"sequence", "4096"}}, "llama70b", "megatron-lm", "run.json").origin("sequence") == "option or run.json");
+  CHECK(answer({{"sequence", "4096"}}, "llama70b", "megatron-lm", "run.json").origin("sequence") ==
+        "option or run.json");
 }
 
 TEST_CASE("the reduction follows the gradient, the gradient the profile") {
@@ -122,8 +141,9 @@ TEST_CASE("the multiple nearest to a target, at least one") {
   struct Row {
     std::int64_t target, unit, want;
   };
-  for (const Row& row : {Row{512, 32, 512}, Row{512, 48, 528}, Row{512, 100, 500}, Row{512, 2048, 2048}, Row{512, 1000, 1000},
-                         Row{150, 100, 100}, Row{151, 100, 200}, Row{1, 1, 1}, Row{0, 7, 7}}) {
+  for (const Row& row :
+       {Row{512, 32, 512}, Row{512, 48, 528}, Row{512, 100, 500}, Row{512, 2048, 2048}, Row{512, 1000, 1000},
+        Row{150, 100, 100}, Row{151, 100, 200}, Row{1, 1, 1}, Row{0, 7, 7}}) {
     CAPTURE(row.target, row.unit);
     CHECK(nearest_multiple(row.target, row.unit) == row.want);
   }

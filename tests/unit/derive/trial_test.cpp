@@ -31,12 +31,12 @@ TEST_CASE("v is the smallest legal value within a bubble of 5 % of ideal, else t
     std::uint16_t vpp;
   };
   const Row rows[] = {
-      {4, "512", 4},    // 3/16 of ideal; 3/64 = 4.7 % with v 4; v 2 would be 9.4 %
-      {2, "512", 4},    // m 8: 1/8, 1/16 = 6.3 % with 2, 1/32 with 4
-      {4, "2048", 1},   // m 64: 3/64 already
-      {4, "128", 20},   // m 4: even v 20, one layer a chunk, is 3.75 %; v 10 is 7.5 %
-      {16, "256", 5},   // m 32: 15/32; v 5 (9.4 %) is the largest that divides 5 layers
-      {4, "192", 1},    // m 6 does not come in groups of 4
+      {4, "512", 4},   // 3/16 of ideal; 3/64 = 4.7 % with v 4; v 2 would be 9.4 %
+      {2, "512", 4},   // m 8: 1/8, 1/16 = 6.3 % with 2, 1/32 with 4
+      {4, "2048", 1},  // m 64: 3/64 already
+      {4, "128", 20},  // m 4: even v 20, one layer a chunk, is 3.75 %; v 10 is 7.5 %
+      {16, "256", 5},  // m 32: 15/32; v 5 (9.4 %) is the largest that divides 5 layers
+      {4, "192", 1},   // m 6 does not come in groups of 4
   };
   for (const Row& row : rows) {
     const Asked a("llama70b", "h100x1024", {{"global_batch", row.batch}});
@@ -54,7 +54,8 @@ TEST_CASE("the shard group: all of dp x cp, or with HSDP what the run says or th
   const Asked hsdp("llama8b", "h100x64", {{"framework", "torchtitan"}, {"sharding", "hsdp"}});
   CHECK(hsdp.planner().complete({}).second.shard == 8);
   CHECK(hsdp.planner().complete({.tp = 2}).second.shard == 4);
-  const Asked pinned("llama8b", "h100x64", {{"framework", "torchtitan"}, {"sharding", "hsdp"}, {"shard_size", "16"}});
+  const Asked pinned("llama8b", "h100x64",
+                     {{"framework", "torchtitan"}, {"sharding", "hsdp"}, {"shard_size", "16"}});
   CHECK(pinned.planner().complete({}).second.shard == 16);
 }
 
@@ -87,7 +88,8 @@ TEST_CASE("as few layers are recomputed as bring the activations under the budge
   CHECK(trial->plan.recompute == Recompute::Layers);
   CHECK(trial->plan.recompute_layers == 8);
   CHECK(trial->cost.memory.activations.saved.num() == 4 * (12 * 281'018'368.0 + 8 * 16'777'216.0));
-  const auto all = a.planner().attempt_recomputing(choice, 1e9);  // 20 kept inputs are 1.34 GB: more than the budget
+  const auto all =
+      a.planner().attempt_recomputing(choice, 1e9);  // 20 kept inputs are 1.34 GB: more than the budget
   REQUIRE(all);
   CHECK(all->plan.recompute == Recompute::Full);
 }

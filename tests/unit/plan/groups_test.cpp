@@ -25,20 +25,25 @@ constexpr Plan hsdp(std::uint16_t tp, std::uint32_t dp, std::uint32_t shard) {
 
 // 8 GPUs a node: TP ranks are neighbours; DP ranks are tp apart; PP ranks tp x cp x dp apart.
 const Row kRows[] = {
-    {"h100x1024", completed({.tp = 8, .pp = 4, .dp = 32}), Axis::Tp, 8, 1, 1, Link::ScaleUp, "0,1,2,...,7 (8)"},
-    {"h100x1024", completed({.tp = 8, .pp = 4, .dp = 32}), Axis::DpCp, 32, 8, 32, Link::Nic, "0,8,16,...,248 (32)"},
-    {"h100x1024", completed({.tp = 8, .pp = 4, .dp = 32}), Axis::Pp, 4, 256, 4, Link::Nic, "0,256,512,768 (4)"},
+    {"h100x1024", completed({.tp = 8, .pp = 4, .dp = 32}), Axis::Tp, 8, 1, 1, Link::ScaleUp,
+     "0,1,2,...,7 (8)"},
+    {"h100x1024", completed({.tp = 8, .pp = 4, .dp = 32}), Axis::DpCp, 32, 8, 32, Link::Nic,
+     "0,8,16,...,248 (32)"},
+    {"h100x1024", completed({.tp = 8, .pp = 4, .dp = 32}), Axis::Pp, 4, 256, 4, Link::Nic,
+     "0,256,512,768 (4)"},
     {"h100x1024", completed({.tp = 8, .pp = 4, .dp = 32}), Axis::Cp, 1, 8, 1, Link::None, "0"},
     {"h100x1024", completed({.tp = 8, .cp = 2, .dp = 64}), Axis::Cp, 2, 8, 2, Link::Nic, "0,8 (2)"},
     {"h100x1024", completed({.tp = 4, .cp = 2, .dp = 128}), Axis::Cp, 2, 4, 1, Link::ScaleUp, "0,4 (2)"},
-    {"h100x1024", completed({.tp = 8, .cp = 2, .dp = 64}), Axis::DpCp, 128, 8, 128, Link::Nic, "0,8,16,...,1016 (128)"},
+    {"h100x1024", completed({.tp = 8, .cp = 2, .dp = 64}), Axis::DpCp, 128, 8, 128, Link::Nic,
+     "0,8,16,...,1016 (128)"},
     // 3 x 2 = 6 neighbours: groups of 6 do not tile a node of 8, so one of them crosses
     {"h100x1024", completed({.tp = 2, .cp = 3, .dp = 1}), Axis::Cp, 3, 2, 1, Link::Nic, "0,2,4 (3)"},
     {"h100x1024", completed({.tp = 1, .cp = 5, .dp = 1}), Axis::Cp, 5, 1, 1, Link::Nic, "0,1,2,...,4 (5)"},
     {"h100x1024", completed({.tp = 1, .pp = 2, .dp = 4}), Axis::Pp, 2, 4, 1, Link::ScaleUp, "0,4 (2)"},
     // NVL72 with 4 GPUs a node: a group may cross nodes and stay in the domain of 72
     {"gb200x576", completed({.tp = 8, .dp = 72}), Axis::Tp, 8, 1, 2, Link::ScaleUp, "0,1,2,...,7 (8)"},
-    {"gb200x576", completed({.tp = 8, .pp = 8, .dp = 9}), Axis::DpCp, 9, 8, 9, Link::ScaleUp, "0,8,16,...,64 (9)"},
+    {"gb200x576", completed({.tp = 8, .pp = 8, .dp = 9}), Axis::DpCp, 9, 8, 9, Link::ScaleUp,
+     "0,8,16,...,64 (9)"},
     {"gb200x576", completed({.tp = 8, .dp = 72}), Axis::DpCp, 72, 8, 72, Link::Nic, "0,8,16,...,568 (72)"},
     {"gb200x576", completed({.tp = 16, .dp = 36}), Axis::Tp, 16, 1, 4, Link::Nic, "0,1,2,...,15 (16)"},
     // No scale-up link: PCIe inside the node, the NIC across

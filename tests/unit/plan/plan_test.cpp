@@ -26,7 +26,8 @@ TEST_CASE("stages share the layers equally, or with one less on both ends") {
   CHECK(layers_of(llama70b, {.pp = 1}) == std::vector<std::int64_t>{80});
 
   // 126 layers + embedding + loss = 128 slots: 8 a stage of 16
-  const auto uneven = layers_of(*problems::model("llama405b"), {.pp = 16, .layout = Layout::EmbeddingAndLoss});
+  const auto uneven =
+      layers_of(*problems::model("llama405b"), {.pp = 16, .layout = Layout::EmbeddingAndLoss});
   REQUIRE(uneven.size() == 16);
   CHECK(uneven.front() == 7);
   CHECK(uneven.back() == 7);

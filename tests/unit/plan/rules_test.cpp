@@ -16,7 +16,8 @@ struct Asked : Draft {
 };
 using Change = void (*)(Asked&);
 
-/// Both changes start from the legal main plan. `also`: further rules that the failing plan cannot help breaking.
+/// Both changes start from the legal main plan. `also`: further rules that the failing plan cannot help
+/// breaking.
 struct Row {
   std::string_view rule;
   Change passes, fails;
@@ -45,53 +46,156 @@ void cut_by_threes(Asked& a) {
 }
 
 const Row kRows[] = {
-    {"tp-divides-gpus", [](Asked& a) { degrees(a, 4, 4, 1, 64); a.recipe.sequence = 8192; },
-     [](Asked& a) { cut_by_threes(a); a.cluster.nodes = 128; degrees(a, 3, 1, 1, 341); no_interleaving(a); a.recipe.global_batch = 341; },
+    {"tp-divides-gpus",
+     [](Asked& a) {
+       degrees(a, 4, 4, 1, 64);
+       a.recipe.sequence = 8192;
+     },
+     [](Asked& a) {
+       cut_by_threes(a);
+       a.cluster.nodes = 128;
+       degrees(a, 3, 1, 1, 341);
+       no_interleaving(a);
+       a.recipe.global_batch = 341;
+     },
      "tp-divides-sequence"},
-    {"pp-divides-gpus", [](Asked& a) { degrees(a, 8, 16, 1, 8); a.plan.vpp = 5; },
-     [](Asked& a) { degrees(a, 8, 5, 1, 25); a.recipe.global_batch = 500; }},
+    {"pp-divides-gpus",
+     [](Asked& a) {
+       degrees(a, 8, 16, 1, 8);
+       a.plan.vpp = 5;
+     },
+     [](Asked& a) {
+       degrees(a, 8, 5, 1, 25);
+       a.recipe.global_batch = 500;
+     }},
     {"cp-divides-gpus", [](Asked& a) { degrees(a, 8, 4, 4, 8); },
-     [](Asked& a) { degrees(a, 8, 4, 3, 10); a.recipe.sequence = 24 * 342; a.recipe.global_batch = 160; }},
+     [](Asked& a) {
+       degrees(a, 8, 4, 3, 10);
+       a.recipe.sequence = 24 * 342;
+       a.recipe.global_batch = 160;
+     }},
     {"dp-is-the-rest", [](Asked& a) { degrees(a, 8, 4, 2, 16); }, [](Asked& a) { degrees(a, 8, 4, 1, 16); }},
-    {"tp-divides-heads", [](Asked& a) { a.model.heads = 72; a.model.kv_heads = 8; },
-     [](Asked& a) { a.model.heads = 76; a.model.kv_heads = 4; }},
+    {"tp-divides-heads",
+     [](Asked& a) {
+       a.model.heads = 72;
+       a.model.kv_heads = 8;
+     },
+     [](Asked& a) {
+       a.model.heads = 76;
+       a.model.kv_heads = 4;
+     }},
     {"tp-fits-kv-heads", [](Asked& a) { degrees(a, 16, 4, 1, 16); },  // 8 KV heads on 16 ranks: each on two
-     [](Asked& a) { cut_by_threes(a); a.model.kv_heads = 12; degrees(a, 8, 4, 1, 36); a.recipe.global_batch = 576; }},
+     [](Asked& a) {
+       cut_by_threes(a);
+       a.model.kv_heads = 12;
+       degrees(a, 8, 4, 1, 36);
+       a.recipe.global_batch = 576;
+     }},
     {"tp-divides-ffn", [](Asked& a) { a.model.ffn = 28680; }, [](Asked& a) { a.model.ffn = 28676; }},
     {"tp-divides-hidden", [](Asked& a) { a.model.hidden = 8200; }, [](Asked& a) { a.model.hidden = 8196; }},
     {"tp-divides-vocabulary", [](Asked& a) { a.model.vocab = 128257; },  // padded to a multiple of 1,024
-     [](Asked& a) { a.model.vocab = 128257; a.framework.vocabulary_times_tp = false; }},
+     [](Asked& a) {
+       a.model.vocab = 128257;
+       a.framework.vocabulary_times_tp = false;
+     }},
     {"pp-divides-layers",
-     [](Asked& a) { a.model.layers = 126; a.plan.layout = Layout::EmbeddingAndLoss; degrees(a, 8, 16, 1, 8); },
-     [](Asked& a) { a.model.layers = 81; no_interleaving(a); }},
-    {"pp-divides-layers", [](Asked& a) { a.model.layers = 82; a.plan.layout = Layout::EmbeddingAndLoss; a.plan.vpp = 3; },
-     [](Asked& a) { a.model.layers = 82; a.plan.layout = Layout::EmbeddingAndLoss; a.plan.vpp = 3; a.framework.uneven_stages = false; }},
+     [](Asked& a) {
+       a.model.layers = 126;
+       a.plan.layout = Layout::EmbeddingAndLoss;
+       degrees(a, 8, 16, 1, 8);
+     },
+     [](Asked& a) {
+       a.model.layers = 81;
+       no_interleaving(a);
+     }},
+    {"pp-divides-layers",
+     [](Asked& a) {
+       a.model.layers = 82;
+       a.plan.layout = Layout::EmbeddingAndLoss;
+       a.plan.vpp = 3;
+     },
+     [](Asked& a) {
+       a.model.layers = 82;
+       a.plan.layout = Layout::EmbeddingAndLoss;
+       a.plan.vpp = 3;
+       a.framework.uneven_stages = false;
+     }},
     {"vpp-divides-stage", [](Asked& a) { a.plan.vpp = 5; }, [](Asked& a) { a.plan.vpp = 3; }},
-    {"vpp-needs-interleaving", [](Asked& a) { degrees(a, 8, 1, 1, 128); no_interleaving(a); },
+    {"vpp-needs-interleaving",
+     [](Asked& a) {
+       degrees(a, 8, 1, 1, 128);
+       no_interleaving(a);
+     },
      [](Asked& a) { degrees(a, 8, 1, 1, 128); }},
-    {"vpp-needs-interleaving", [](Asked& a) { a.framework.interleaving = false; no_interleaving(a); },
+    {"vpp-needs-interleaving",
+     [](Asked& a) {
+       a.framework.interleaving = false;
+       no_interleaving(a);
+     },
      [](Asked& a) { a.framework.interleaving = false; }},
     {"batch-divides", [](Asked& a) { a.recipe.global_batch = 640; },
-     [](Asked& a) { a.recipe.global_batch = 528; }},  // 16.5 rounds of 32
+     [](Asked& a) { a.recipe.global_batch = 528; }},                        // 16.5 rounds of 32
     {"interleaving-groups", [](Asked& a) { a.recipe.global_batch = 128; },  // m = pp = 4
      [](Asked& a) { a.recipe.global_batch = 64; }},
-    {"interleaving-groups", [](Asked& a) { a.recipe.global_batch = 192; no_interleaving(a); },
+    {"interleaving-groups",
+     [](Asked& a) {
+       a.recipe.global_batch = 192;
+       no_interleaving(a);
+     },
      [](Asked& a) { a.recipe.global_batch = 192; }},  // m = 6 in groups of 4
-    {"cp-divides-sequence", [](Asked& a) { degrees(a, 8, 4, 2, 16); a.recipe.sequence = 4 * 8 * 3; },
-     [](Asked& a) { degrees(a, 1, 4, 2, 128); a.plan.sequence_parallel = false; a.recipe.sequence = 4 * 1000 + 2; }},
-    {"tp-divides-sequence", [](Asked& a) { a.recipe.sequence = 4100; a.plan.sequence_parallel = false; },
+    {"cp-divides-sequence",
+     [](Asked& a) {
+       degrees(a, 8, 4, 2, 16);
+       a.recipe.sequence = 4 * 8 * 3;
+     },
+     [](Asked& a) {
+       degrees(a, 1, 4, 2, 128);
+       a.plan.sequence_parallel = false;
+       a.recipe.sequence = 4 * 1000 + 2;
+     }},
+    {"tp-divides-sequence",
+     [](Asked& a) {
+       a.recipe.sequence = 4100;
+       a.plan.sequence_parallel = false;
+     },
      [](Asked& a) { a.recipe.sequence = 4100; }},
-    {"all-to-all-divides-heads", [](Asked& a) { degrees(a, 4, 4, 2, 32); a.recipe.cp_mode = CpMode::AllToAll; },
-     [](Asked& a) { degrees(a, 8, 4, 2, 16); a.recipe.cp_mode = CpMode::AllToAll; }},
-    {"sharding-is-known", [](Asked& a) { a.plan.sharding = Sharding::None; }, [](Asked& a) { a.plan.sharding = Sharding::Zero2; }},
+    {"all-to-all-divides-heads",
+     [](Asked& a) {
+       degrees(a, 4, 4, 2, 32);
+       a.recipe.cp_mode = CpMode::AllToAll;
+     },
+     [](Asked& a) {
+       degrees(a, 8, 4, 2, 16);
+       a.recipe.cp_mode = CpMode::AllToAll;
+     }},
+    {"sharding-is-known", [](Asked& a) { a.plan.sharding = Sharding::None; },
+     [](Asked& a) { a.plan.sharding = Sharding::Zero2; }},
     {"sharding-allows-pipeline",
-     [](Asked& a) { a.framework.shardings[1].with_pipeline = false; degrees(a, 8, 1, 1, 128); no_interleaving(a); },
+     [](Asked& a) {
+       a.framework.shardings[1].with_pipeline = false;
+       degrees(a, 8, 1, 1, 128);
+       no_interleaving(a);
+     },
      [](Asked& a) { a.framework.shardings[1].with_pipeline = false; }},
     {"shard-group-divides", [](Asked& a) { a.plan.shard = 8; }, [](Asked& a) { a.plan.shard = 12; }},
-    {"recompute-layers-fit", [](Asked& a) { a.plan.recompute = Recompute::Layers; a.plan.recompute_layers = 20; },
-     [](Asked& a) { a.plan.recompute = Recompute::Layers; a.plan.recompute_layers = 21; }},
-    {"recompute-layers-fit", [](Asked& a) { a.plan.recompute = Recompute::Layers; a.plan.recompute_layers = 1; },
-     [](Asked& a) { a.plan.recompute = Recompute::Layers; a.plan.recompute_layers = 0; }},
+    {"recompute-layers-fit",
+     [](Asked& a) {
+       a.plan.recompute = Recompute::Layers;
+       a.plan.recompute_layers = 20;
+     },
+     [](Asked& a) {
+       a.plan.recompute = Recompute::Layers;
+       a.plan.recompute_layers = 21;
+     }},
+    {"recompute-layers-fit",
+     [](Asked& a) {
+       a.plan.recompute = Recompute::Layers;
+       a.plan.recompute_layers = 1;
+     },
+     [](Asked& a) {
+       a.plan.recompute = Recompute::Layers;
+       a.plan.recompute_layers = 0;
+     }},
 };
 
 std::set<std::string> broken(Change change) {
@@ -107,7 +211,9 @@ std::set<std::string> broken(Change change) {
 
 }  // namespace
 
-TEST_CASE("the main plan is legal") { CHECK(broken([](Asked&) {}).empty()); }
+TEST_CASE("the main plan is legal") {
+  CHECK(broken([](Asked&) {}).empty());
+}
 
 TEST_CASE("each rule passes a plan and fails its neighbour") {
   for (const Row& row : kRows) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kText = R"~~(A sample
 ========
-does not fit: the device total of 83.8 GiB (90.0 GB) exceeds the gate
+does not fit: the device total of 83.82 GiB (90.00 GB) exceeds the gate
 
 Plan
 ----
@@ -26,13 +26,13 @@ Plan
   sequence parallel  yes
   failures           -       unknown
 
-- TP = 8: pp 1 needs 71.7 GiB
+- TP = 8: pp 1 needs 71.71 GiB
 - a|b *bold* <tag> `tick` snake_case _x_
 
 Memory
 ------
-  device total                  41.9 GiB  memory.device
-    model state, fullest stage  13.0 GiB  memory.state
+  device total                  41.91 GiB  memory.device
+    model state, fullest stage  13.04 GiB  memory.state
 
   Each stage
   stage  id            sent
@@ -52,7 +52,7 @@ memory.state.master  fp32 master weights  0.26 GiB (0.28 GB)
 
 constexpr const char* kMarkdown = R"~~(# A sample
 
-**does not fit**: the device total of 83.8 GiB (90.0 GB) exceeds the gate
+**does not fit**: the device total of 83.82 GiB (90.00 GB) exceeds the gate
 
 ## Plan
 
@@ -65,15 +65,15 @@ constexpr const char* kMarkdown = R"~~(# A sample
 | sequence parallel | yes | | |
 | failures | | unknown | |
 
-- TP = 8: pp 1 needs 71.7 GiB
+- TP = 8: pp 1 needs 71.71 GiB
 - a\|b \*bold\* \<tag> \`tick\` snake_case \_x\_
 
 ## Memory
 
 | item | value | note | id |
 |---|---:|---|---|
-| device total | 41.9 GiB | | `memory.device` |
-| &emsp;model state | 13.0 GiB | fullest stage | `memory.state` |
+| device total | 41.91 GiB | | `memory.device` |
+| &emsp;model state | 13.04 GiB | fullest stage | `memory.state` |
 
 **Each stage**
 
@@ -101,7 +101,7 @@ constexpr const char* kJson = R"~~({
   "schema": "trainplan.sample/1",
   "title": "A sample",
   "verdict": "does_not_fit",
-  "headline": "the device total of 83.8 GiB (90.0 GB) exceeds the gate",
+  "headline": "the device total of 83.82 GiB (90.00 GB) exceeds the gate",
   "plan": {
     "tp": 8,
     "tp_note": "within the domain",
@@ -112,7 +112,7 @@ constexpr const char* kJson = R"~~({
     "mtbf": null,
     "mtbf_note": "unknown",
     "reasons": [
-      "TP = 8: pp 1 needs 71.7 GiB",
+      "TP = 8: pp 1 needs 71.71 GiB",
       "a|b *bold* <tag> `tick` snake_case _x_"
     ]
   },
@@ -131,7 +131,6 @@ constexpr const char* kJson = R"~~({
       "value_bytes": 283907500,
       "formula_symbols": "N_s × w_master / d",
       "formula_numbers": "2.27126e9 param × 4 B/param / 32",
-      "formula_id": "",
       "source": "zero-2020, section 5",
       "operands": [
         {"symbol": "N_s", "meaning": "parameters of one GPU", "value_params": 2271260000, "origin": "params.stage"},

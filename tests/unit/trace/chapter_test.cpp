@@ -11,11 +11,12 @@ namespace {
 constexpr Formula kRate{"rate", "bytes of a second", Source{"book", "page 1"},
                         std::array{Arg{"bytes", "V", "bytes"}, Arg{"time", "t", "time", 1e-9}},
                         []<class N>(Bytes<N> bytes, Seconds<N> time) { return bytes / time; }};
-constexpr Formula kTwice{"twice", "twice a number", Source{"book", "page 2"}, std::array{Arg{"x", "x", "number"}},
-                         []<class N>(Count<N> x) { return 2.0 * x; }};
-constexpr Formula kMix{"mix", "tokens, parameters and dollars", Source{"book", "page 2"},
-                       std::array{Arg{"d", "D", "tokens"}, Arg{"n", "N", "parameters"}, Arg{"c", "c", "dollars"}},
-                       []<class N>(Tokens<N> d, Params<N> n, Usd<N> c) { return d * n / c; }};
+constexpr Formula kTwice{"twice", "twice a number", Source{"book", "page 2"},
+                         std::array{Arg{"x", "x", "number"}}, []<class N>(Count<N> x) { return 2.0 * x; }};
+constexpr Formula kMix{
+    "mix", "tokens, parameters and dollars", Source{"book", "page 2"},
+    std::array{Arg{"d", "D", "tokens"}, Arg{"n", "N", "parameters"}, Arg{"c", "c", "dollars"}},
+    []<class N>(Tokens<N> d, Params<N> n, Usd<N> c) { return d * n / c; }};
 
 using Sample = Chapter<kRate, kTwice, kMix>;
 

@@ -15,8 +15,10 @@ constexpr Formula kRoot{"root", "root of twice the product", Source{"book", "pag
 constexpr Formula kShare{"share", "a share", Source{"book", "page 2"},
                          std::array{Arg{"size", "S", "bytes"}, Arg{"n", "n", "ranks", 1}},
                          []<class N>(Bytes<N> size, Count<N> n) { return size * (n - 1.0) / n; }};
-constexpr Formula kRound{"round", "rounded up", Source{"book", "page 2"}, std::array{Arg{"v", "v", "value"}, Arg{"k", "k", "multiple", 1}},
-                         []<class N>(Count<N> v, Count<N> k) { return max(ceil(v / k) * k, positive(v - k)) - floor(min(v, k)); }};
+constexpr Formula kRound{
+    "round", "rounded up", Source{"book", "page 2"},
+    std::array{Arg{"v", "v", "value"}, Arg{"k", "k", "multiple", 1}},
+    []<class N>(Count<N> v, Count<N> k) { return max(ceil(v / k) * k, positive(v - k)) - floor(min(v, k)); }};
 
 /// The same computation for both recorders.
 template <Recorder R>
@@ -92,7 +94,8 @@ TEST_CASE("operands are the inputs and named results of a formula, in order, eac
   const Ledger& ledger = rec.ledger();
   const auto symbols = [&](std::string_view id) {
     std::vector<std::string> out;
-    for (const std::uint32_t n : ledger.operands(*ledger.find(id))) out.push_back(ledger.tape().label(ledger.tape().node(n)).symbol);
+    for (const std::uint32_t n : ledger.operands(*ledger.find(id)))
+      out.push_back(ledger.tape().label(ledger.tape().node(n)).symbol);
     return out;
   };
   CHECK(symbols("tau") == Ids{"d", "M"});

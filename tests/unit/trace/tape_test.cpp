@@ -20,9 +20,15 @@ TEST_CASE("a traced number computes what a double computes, and each operation i
     double want;
     Op op;
   };
-  const Row rows[] = {{x + y, 17, Op::Add},      {x - y, 7, Op::Sub},          {x * y, 60, Op::Mul},
-                      {x / y, 2.4, Op::Div},     {fmax(x, y), 12, Op::Max},    {fmin(x, y), 5, Op::Min},
-                      {sqrt(x), std::sqrt(12.0), Op::Sqrt}, {ceil(x / y), 3, Op::Ceil}, {floor(x / y), 2, Op::Floor}};
+  const Row rows[] = {{x + y, 17, Op::Add},
+                      {x - y, 7, Op::Sub},
+                      {x * y, 60, Op::Mul},
+                      {x / y, 2.4, Op::Div},
+                      {fmax(x, y), 12, Op::Max},
+                      {fmin(x, y), 5, Op::Min},
+                      {sqrt(x), std::sqrt(12.0), Op::Sqrt},
+                      {ceil(x / y), 3, Op::Ceil},
+                      {floor(x / y), 2, Op::Floor}};
   for (const Row& row : rows) {
     const Node& node = tape.node(row.got.node(tape));
     CAPTURE(static_cast<int>(row.op));

@@ -1,0 +1,160 @@
+// Thousands of damaged texts: no crash, and every refusal says where, what, why and a way out.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+#include "corpus.hpp"
+#include "mutator.hpp"
+#include "problems.hpp"
+#include "question.hpp"
+#include "trainplan/io/run_fields.hpp"
+#include "trainplan/io/shipped.hpp"
+
+using namespace fuzz;
+
+namespace {
+
+/// Debug builds are some ten times slower, and the same code.
+#ifdef NDEBUG
+constexpr int kShare = 1;
+#else
+constexpr int kShare = 5;
+#endif
+
+std::vector<std::string> texts_of(std::string_view kind) {
+  std::vector<std::string> out;
+  for (const Shipped& s : shipped())
+    if (s.kind == kind) out.emplace_back(s.text);
+  return out;
+}
+
+std::vector<std::string> run_texts() {
+  std::string all = "{\n  \"_about\": \"every field\"";
+  for (const RunField& f : run_fields()) all += ",\n  \"" + std::string(f.key) + "\": \"" + std::string(f.example) + "\"";
+  return {all + "\n}\n", "{\"model\": \"llama70b\", \"cluster\": \"h100x1024\"}",
+          "{\"model\": \"llama8b\", \"cluster\": \"h100x64\",\n \"tp\": 8, \"pp\": 2,\n \"global_batch\": 512}",
+          "{\n  \"sequence\": 8192,\n  \"global_batch\": \"4Mi-tokens\",\n  \"micro_batch\": 1,\n  \"recompute\": "
+          "\"layers\",\n  \"recompute_layers\": 4,\n  \"cp\": 2,\n  \"vpp\": 4\n}\n"};
+}
+
+std::vector<std::string> run_members() {
+  std::vector<std::string> out;
+  for (const RunField& f : run_fields())
+    for (const std::string_view value : {f.example, std::string_view("8"), std::string_view("4096")})
+      out.push_back("\"" + std::string(f.key) + "\": \"" + std::string(value) + "\"");
+  return out;
+}
+
+/// A few mutations of every text of a kind; stops at the tenth that breaks a claim.
+void check_mutations(std::string_view kind, const std::vector<std::string>& texts, std::uint64_t start, int rounds,
+                     const std::vector<std::string>& members = {}) {
+  REQUIRE_FALSE(texts.empty());
+  Mutator mutator(start);
+  int broken = 0;
+  for (int i = 0; i < rounds / kShare && broken < 10; ++i) {
+    const std::string text = mutator.mutate(texts[mutator.pick(texts.size())], members);
+    const std::string why = broken_claim(kind, text);
+    if (why.empty()) continue;
+    ++broken;
+    CAPTURE(kind, i, text);
+    CHECK(why == "");
+  }
+}
+
+/// A legal spec of a mutated text, or nothing.
+template <class T, class Load>
+std::optional<Checked<T>> mutant(Mutator& mutator, const std::vector<std::string>& texts, Load load) {
+  Issues issues;
+  return load(mutator.mutate_values(texts[mutator.pick(texts.size())]), kFile, issues);
+}
+
+Specs shipped_specs(Mutator& mutator) {
+  const std::vector<std::string> models{"llama8b", "gpt2", "llama70b", "qwen2.5-7b"};
+  const std::vector<std::string> clusters{"h100x64", "h100x1024", "rtx4090x32", "a100x384"};
+  const std::vector<std::string> profiles{"megatron-lm", "deepspeed", "torchtitan"};
+  return {problems::model(models[mutator.pick(4)]), problems::cluster(clusters[mutator.pick(4)]),
+          problems::framework(profiles[mutator.pick(3)]), problems::framework("torchtitan"), problems::calibration()};
+}
+
+}  // namespace
+
+TEST_CASE("damaged models are loaded or refused") { check_mutations("models", texts_of("models"), 1, 4000); }
+TEST_CASE("damaged clusters are loaded or refused") { check_mutations("clusters", texts_of("clusters"), 2, 4000); }
+TEST_CASE("damaged accelerators are loaded or refused") {
+  check_mutations("accelerators", texts_of("accelerators"), 3, 4000);
+}
+TEST_CASE("damaged profiles are loaded or refused") { check_mutations("frameworks", texts_of("frameworks"), 4, 1500); }
+TEST_CASE("damaged constants and figures are loaded or refused") {
+  check_mutations("calibration", texts_of("calibration"), 5, 1000);
+  check_mutations("references", texts_of("references"), 6, 500);
+}
+TEST_CASE("damaged runs are loaded or refused") { check_mutations("runs", run_texts(), 7, 8000, run_members()); }
+
+TEST_CASE("a file of one kind given as another is refused like any other") {
+  const std::vector<std::string> kinds{"models", "clusters", "accelerators", "frameworks", "calibration", "references"};
+  for (const std::string& kind : kinds)
+    for (const std::string& as : kinds)
+      for (const std::string& text : texts_of(kind)) {
+        CAPTURE(kind, as);
+        CHECK(broken_claim(as, text) == "");
+      }
+}
+
+TEST_CASE("the collected texts hold every claim") {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(TRAINPLAN_ROOT) + "/tests/fuzz/corpus")) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string input{std::istreambuf_iterator<char>(in), {}};
+    CAPTURE(entry.path().string());
+    CHECK(broken_claim(input) == "");
+    ++files;
+  }
+  CHECK(files >= 7);
+}
+
+TEST_CASE("a damaged run is answered with finite numbers or refused with a way out") {
+  Mutator mutator(8);
+  const auto texts = run_texts(), members = run_members();
+  std::map<std::string, int> seen;
+  int broken = 0;
+  for (int i = 0; i < 2000 / kShare && broken < 10; ++i) {
+    const std::string text = mutator.mutate_values(texts[mutator.pick(texts.size())], members);
+    const Specs specs = shipped_specs(mutator);
+    Issues issues;
+    const auto run = load_run_text(text, kFile, issues);
+    if (!run) continue;
+    const std::string why = ask(*run, specs, issues, seen);
+    if (why.empty()) continue;
+    ++broken;
+    CAPTURE(i, text, specs.model->name, specs.cluster->name, specs.profile->id);
+    CHECK(why == "");
+  }
+  CAPTURE(seen);
+  CHECK(seen["derived"] >= 200 / kShare);
+  CHECK(seen["refused"] >= 200 / kShare);
+}
+
+TEST_CASE("a model or a cluster that was let pass gives finite numbers") {
+  Mutator mutator(9);
+  const auto models = texts_of("models"), clusters = texts_of("clusters");
+  std::map<std::string, int> seen;
+  int broken = 0;
+  for (int i = 0; i < 1000 / kShare && broken < 10; ++i) {
+    Specs specs = shipped_specs(mutator);
+    if (const auto m = mutant<ModelSpec>(mutator, models, load_model_text)) specs.model = *m;
+    if (const auto c = mutant<ClusterSpec>(mutator, clusters, load_cluster_text)) specs.cluster = *c;
+    Issues issues;
+    const std::string why = ask(RunSpec{}, specs, issues, seen);
+    if (why.empty()) continue;
+    ++broken;
+    CAPTURE(i, specs.model->name, specs.cluster->name, specs.profile->id);
+    CHECK(why == "");
+  }
+  CHECK(seen["derived"] >= 200 / kShare);
+}

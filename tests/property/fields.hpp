@@ -1,0 +1,155 @@
+/// Every number of a PlanCost with its name, so that two costs can be compared field by field.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "trainplan/cost/plan_cost.hpp"
+
+namespace property {
+
+using namespace trainplan;
+
+struct Field {
+  std::string_view name;
+  double value;
+};
+inline constexpr std::size_t kFields = 88;
+using Fields = std::array<Field, kFields>;
+
+// A field that is added to PlanCost must be listed below: beside the numbers there are a stage and four
+// flags.
+static_assert(sizeof(PlanCost<double>) == (kFields + 2) * sizeof(double));
+
+namespace detail {
+
+class Collector {
+  Fields& out_;
+  std::size_t size_ = 0;
+
+ public:
+  explicit Collector(Fields& out) : out_(out) {}
+  template <class Q>
+  void add(std::string_view name, Q q) {
+    out_.at(size_++) = {name, value_of(q)};
+  }
+  template <class T>
+  void add_traffic(std::string_view name, const T& t) {
+    add(name, t.bytes);
+    add(name, t.seconds);
+  }
+  bool full() const { return size_ == kFields; }
+};
+
+template <class N>
+void add_memory(Collector& c, const MemoryCost<N>& m) {
+  c.add("params.total", m.params.total);
+  c.add("params.gemm", m.params.gemm);
+  c.add("params.average", m.params.average);
+  c.add("params.layer_split", m.params.layer_split);
+  c.add("params.layer_whole", m.params.layer_whole);
+  c.add("params.layer_local", m.params.layer_local);
+  c.add("params.stage", m.params.stage);
+  c.add("params.tables_local", m.params.tables_local);
+  c.add("params.stage_layers", m.params.stage_layers);
+  c.add("activations.tokens", m.activations.tokens);
+  c.add("activations.micro_batches", m.activations.micro_batches);
+  c.add("activations.in_flight", m.activations.in_flight);
+  c.add("activations.recomputed", m.activations.recomputed);
+  c.add("activations.layer", m.activations.layer);
+  c.add("activations.kept", m.activations.kept);
+  c.add("activations.saved", m.activations.saved);
+  c.add("memory.state", m.state);
+  c.add("memory.state_average", m.state_average);
+  c.add("memory.logits", m.logits);
+  c.add("memory.state_per_param", m.state_per_param);
+  for (std::size_t i = 0; i < kPhases; ++i) c.add(kPhaseIds[i], m.phases[i]);
+  c.add("memory.allocated", m.allocated);
+  c.add("memory.reserved", m.reserved);
+  c.add("memory.device", m.device);
+}
+
+template <class N>
+void add_compute(Collector& c, const ComputeCost<N>& x) {
+  c.add("compute.causal", x.causal);
+  c.add("compute.full", x.full);
+  c.add("compute.attention", x.attention);
+  c.add("compute.recomputed", x.recomputed);
+  c.add("compute.tokens", x.tokens);
+  c.add("compute.ideal_causal", x.ideal_causal);
+  c.add("compute.ideal_full", x.ideal_full);
+  c.add("compute.ideal", x.ideal);
+}
+
+template <class N>
+void add_comm(Collector& c, const CommCost<N>& x) {
+  c.add_traffic("comm.tensor", x.tensor);
+  c.add_traffic("comm.tensor_regather", x.tensor_regather);
+  c.add_traffic("comm.context", x.context);
+  c.add_traffic("comm.pipeline", x.pipeline);
+  c.add_traffic("comm.data", x.data);
+  for (const auto& seconds : x.data_behind) c.add("comm.data_behind", seconds);
+}
+
+template <class N>
+void add_step(Collector& c, const StepCost<N>& s) {
+  c.add("step.compute", s.compute);
+  c.add("step.recompute", s.recompute);
+  c.add("step.exposed_tensor", s.exposed_tensor);
+  c.add("step.exposed_data", s.exposed_data);
+  c.add("step.exposed_context", s.exposed_context);
+  c.add("step.bubble", s.bubble);
+  c.add("step.exposed", s.exposed);
+  c.add("step.data_wait", s.data_wait);
+  c.add("step.kernel", s.kernel);
+  c.add("step.launch", s.launch);
+  c.add("step.straggler", s.straggler);
+  c.add("step.step", s.step);
+  c.add("step.mfu", s.mfu);
+  c.add("step.mfu_full", s.mfu_full);
+  c.add("step.hfu", s.hfu);
+  c.add("step.rate", s.rate);
+}
+
+template <class N>
+void add_operation(Collector& c, const PlanCost<N>& x) {
+  c.add("checkpoint.bytes", x.checkpoint.bytes);
+  c.add("checkpoint.per_gpu", x.checkpoint.per_gpu);
+  c.add("checkpoint.staging", x.checkpoint.staging);
+  c.add("checkpoint.write", x.checkpoint.write);
+  c.add("goodput.mtbf", x.goodput.mtbf);
+  c.add("goodput.interval", x.goodput.interval);
+  c.add("goodput.waste", x.goodput.waste);
+  c.add("goodput.goodput", x.goodput.goodput);
+  c.add("money.day", x.money.day);
+  c.add("money.run", x.money.run);
+  c.add("money.run_time", x.money.run_time);
+  c.add("money.run_gpu_time", x.money.run_gpu_time);
+  c.add("money.mfu_point_time", x.money.mfu_point_time);
+  c.add("money.mfu_point", x.money.mfu_point);
+}
+
+}  // namespace detail
+
+template <class N>
+Fields fields_of(const PlanCost<N>& cost) {
+  Fields out{};
+  detail::Collector c(out);
+  detail::add_memory(c, cost.memory);
+  c.add("capacity", cost.capacity);
+  c.add("gate", cost.gate);
+  c.add("limit", cost.limit);
+  detail::add_compute(c, cost.compute);
+  detail::add_comm(c, cost.comm);
+  c.add("schedule.micro_batches", cost.schedule.micro_batches);
+  c.add("schedule.bubble_of_ideal", cost.schedule.bubble_of_ideal);
+  c.add("schedule.bubble_of_total", cost.schedule.bubble_of_total);
+  detail::add_step(c, cost.step);
+  detail::add_operation(c, cost);
+  if (!c.full()) out = {};  // never equal to a full one, and seen by the finite test
+  return out;
+}
+
+}  // namespace property

@@ -1,0 +1,134 @@
+// More of a resource never makes things worse, and changes nothing that it should not change.
+#include <functional>
+#include <map>
+#include <string>
+
+#include "catch.hpp"
+#include "fields.hpp"
+#include "plans.hpp"
+
+using namespace property;
+
+namespace {
+
+/// The cluster of that name with a change, checked once.
+const Checked<ClusterSpec>& changed(const std::string& name, const std::string& change,
+                                    void (*apply)(ClusterSpec&)) {
+  static std::map<std::string, Checked<ClusterSpec>> made;
+  const auto found = made.find(name + change);
+  if (found != made.end()) return found->second;
+  ClusterSpec cluster = *problems::cluster(name);
+  apply(cluster);
+  Issues issues;
+  return made
+      .emplace(name + change, problems::required(Checked<ClusterSpec>::make(cluster, issues), issues, name))
+      .first->second;
+}
+
+PlanCost<double> on(const Sample& s, const Checked<ClusterSpec>& cluster) {
+  const Problem problem(problems::model(s.model), cluster, problems::framework(s.framework),
+                        problems::calibration(), s.problem.recipe);
+  return evaluate_stage(problem, s.plan, s.plan.pp - 1);
+}
+
+double row_bytes(const Sample& s, const Plan& plan, const StateRow& row) {
+  Eval rec;
+  return state_row(rec, bind(rec, s.problem, plan), s.problem, row, Params<>{1e9}).num();
+}
+
+const StateRow* row_of(const Sample& s, const Plan& plan, std::string_view id) {
+  const ShardingRows* rows = s.problem.profile().rows(plan.sharding);
+  if (rows == nullptr) return nullptr;
+  for (const StateRow& row : rows->state)
+    if (row.id == id && applies(row.when, s.problem.recipe, plan)) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("more ranks in a group never add bytes to a row of state") {
+  Plans plans(8);
+  for (int i = 0; i < 2'000 / kShare; ++i) {
+    const Sample s = plans.next();
+    Plan wider = s.plan;
+    wider.dp *= 2;
+    wider.shard *= 2;
+    for (const StateRow& row : s.problem.profile().rows(s.plan.sharding)->state) {
+      const double before = row_bytes(s, s.plan, row), after = row_bytes(s, wider, row);
+      const double want = row.sharded_over == Group::None ? before : before / 2;
+      if (after == want) continue;
+      CAPTURE(described(s), row.id);
+      CHECK(after == want);
+    }
+  }
+}
+
+TEST_CASE("a higher sharding mode never adds bytes to a row of state") {
+  Plans plans(9);
+  const Sharding order[] = {Sharding::None, Sharding::Zero1, Sharding::Zero2, Sharding::Zero3};
+  int compared = 0;
+  for (int i = 0; i < 1'000 / kShare; ++i) {
+    const Sample s = plans.next();
+    if (s.plan.sharding == Sharding::Hsdp) continue;
+    Plan lower = s.plan, higher = s.plan;
+    for (int k = 0; k + 1 < 4; ++k) {
+      lower.sharding = order[k];
+      for (int l = k + 1; l < 4; ++l) {
+        higher.sharding = order[l];
+        for (const char* id : {"weights", "gradient", "master", "moment1", "moment2"}) {
+          const StateRow *a = row_of(s, lower, id), *b = row_of(s, higher, id);
+          if (a == nullptr || b == nullptr) continue;
+          ++compared;
+          if (row_bytes(s, higher, *b) <= row_bytes(s, lower, *a)) continue;
+          CAPTURE(described(s), id, name_of(lower.sharding), name_of(higher.sharding));
+          CHECK(row_bytes(s, higher, *b) <= row_bytes(s, lower, *a));
+        }
+      }
+    }
+  }
+  CHECK(compared > 1'000 / kShare);
+}
+
+TEST_CASE("more bandwidth never lengthens the step") {
+  Plans plans(10);
+  int shorter = 0;
+  for (int i = 0; i < 2'000 / kShare; ++i) {
+    const Sample s = plans.next();
+    const double step = on(s, problems::cluster(s.cluster)).step.step.num();
+    const double nic =
+        on(s, changed(s.cluster, "nic", [](ClusterSpec& c) { c.nic_per_gpu.value *= 2; })).step.step.num();
+    const double scale_up =
+        on(s, changed(s.cluster, "scale-up",
+                      [](ClusterSpec& c) { c.accelerator.scale_up_bandwidth.value *= 2; }))
+            .step.step.num();
+    const double pcie =
+        on(s, changed(s.cluster, "pcie", [](ClusterSpec& c) { c.pcie.value *= 2; })).step.step.num();
+    if (nic < step || scale_up < step || pcie < step) ++shorter;
+    if (nic <= step && scale_up <= step && pcie <= step) continue;
+    CAPTURE(described(s), step, nic, scale_up, pcie);
+    CHECK(nic <= step);
+    CHECK(scale_up <= step);
+    CHECK(pcie <= step);
+  }
+  CHECK(shorter > 1'000 / kShare);
+}
+
+TEST_CASE("more usable memory moves the gate and nothing else") {
+  Plans plans(11);
+  for (int i = 0; i < 1'000 / kShare; ++i) {
+    const Sample s = plans.next();
+    const auto a = fields_of(on(s, problems::cluster(s.cluster)));
+    const auto& roomy = changed(s.cluster, "memory", [](ClusterSpec& c) {
+      c.accelerator.memory.value *= 2;
+      c.accelerator.usable_memory.value *= 2;
+    });
+    const auto b = fields_of(on(s, roomy));
+    for (std::size_t f = 0; f < kFields; ++f) {
+      const bool of_the_gate = a[f].name == "capacity" || a[f].name == "gate" || a[f].name == "limit";
+      const double want = of_the_gate ? 2 * a[f].value : a[f].value;
+      if (b[f].value == want) continue;
+      CAPTURE(described(s), a[f].name);
+      CHECK(b[f].value == Approx(want).epsilon(of_the_gate ? 1e-14 : 0));
+    }
+  }
+}
