@@ -24,8 +24,10 @@ int run_check(const CheckOptions& options) {
   std::vector<std::unique_ptr<Question>> questions;  // trials refer to their specs
   std::vector<CheckedRun> runs;
   for (const std::string& file : options.run.words) {
-    auto question = Question::load({file}, options.run, issues);
-    const auto derivation = question ? question->answer(issues) : std::nullopt;
+    Issues own;
+    auto question = Question::load({file}, options.run, own);
+    const auto derivation = question ? question->answer(own) : std::nullopt;
+    for (const Issue& issue : own.all()) issues.add(issue);
     if (!derivation) continue;
     runs.push_back({file, derivation->chosen, gates_of(derivation->chosen, question->run.limits)});
     questions.push_back(std::move(question));

@@ -22,7 +22,7 @@ void add_run_options(CLI::App& command, RunOptions& options, const std::string& 
         ->group("Run (" + std::string("each is also a field of a run file)"))
         ->type_name("");
   }
-  command.add_option("--pin", options.pins, "several fields at once, such as tp=8,pp=16")->group("Run (each is also a field of a run file)")->type_name("");
+  command.add_option("--pin", options.pins, "several fields at once, such as tp=8,pp=16")->group("Run (each is also a field of a run file)")->type_name("")->allow_extra_args(false);
 }
 
 namespace {
@@ -38,6 +38,17 @@ std::vector<std::string> fields_with_errors(const Issues& issues) {
   return fields;
 }
 
+/// What `load` gives; an issue without a place is about the word that named the file.
+auto named(const std::string& what, Issues& issues, auto load) {
+  const std::size_t first = issues.all().size();
+  auto loaded = load();
+  for (std::size_t i = first; i < issues.all().size(); ++i) {
+    Issue& issue = issues.all()[i];
+    if (issue.file.empty() && issue.pointer.empty()) issue.pointer = what;
+  }
+  return loaded;
+}
+
 /// The run of the words and options; fields that are wrong stay unset and are reported.
 std::optional<RunSpec> read_run(const std::vector<std::string>& words, const RunOptions& options, Issues& issues) {
   RunSpec run;
@@ -45,13 +56,44 @@ std::optional<RunSpec> read_run(const std::vector<std::string>& words, const Run
     run.model = words[0];
     run.cluster = words[1];
   } else {
-    auto loaded = load_run(words[0], issues);
+    auto loaded = named("RUN", issues, [&] { return load_run(words[0], issues); });
     if (!loaded) return std::nullopt;
     run = std::move(*loaded);
   }
   for (const auto& [key, text] : options.fields) set_field(run, key, text, issues);
   for (const std::string& pins : options.pins) set_pins(run, pins, issues);
   return run;
+}
+
+/// True when the command line, not the run file, has the last word on a field.
+bool said_on_command_line(const RunOptions& options, const std::string& field) {
+  for (const auto& [key, text] : options.fields)
+    if (key == field) return true;
+  for (const std::string& pins : options.pins) {
+    const std::string all = "," + pins;
+    if (all.find("," + field + "=") != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Broken rules of a plan, each with the place where its field can be changed.
+void report_rules(const Problem& problem, const Plan& plan, const RunSpec& run, const RunOptions& options, const std::vector<std::string>& skip, Issues& issues) {
+  report_broken_rules(problem, plan, run.origin, skip, issues);
+  for (Issue& issue : issues.all()) {
+    if (issue.line > 0 || issue.file != run.origin || !issue.pointer.starts_with('/')) continue;
+    std::string field = issue.pointer.substr(1);
+    if (!said_on_command_line(options, field)) continue;
+    std::replace(field.begin(), field.end(), '_', '-');
+    issue.file.clear();
+    issue.pointer = "--" + field;
+  }
+  place_in_run_file(run, issues);
+}
+
+/// A run file that leaves out what it is about.
+void require_names(const RunSpec& run, Issues& issues) {
+  if (run.model.empty()) issues.add({.rule = "missing", .file = run.origin, .pointer = "/model", .must = "name a model", .hint = "add \"model\": \"llama70b\""});
+  if (run.cluster.empty()) issues.add({.rule = "missing", .file = run.origin, .pointer = "/cluster", .must = "name a cluster", .hint = "add \"cluster\": \"h100x1024\""});
 }
 
 /// The degrees as pinned, everything else as small as it can be: what the rules of pinned fields are judged on.
@@ -66,55 +108,49 @@ Choice pinned_choice(const RunSpec& run) {
   return c;
 }
 
-/// What `load` gives; an issue without a place is about the word that named the file.
-auto named(const std::string& what, Issues& issues, auto load) {
-  const std::size_t first = issues.all().size();
-  auto loaded = load();
-  for (std::size_t i = first; i < issues.all().size(); ++i) {
-    Issue& issue = issues.all()[i];
-    if (issue.file.empty() && issue.pointer.empty()) issue.pointer = what;
-  }
-  return loaded;
+}  // namespace
+
+bool Question::load_specs(Issues& issues) {
+  require_names(run, issues);
+  if (!run.model.empty()) model_ = named("model", issues, [&] { return load_model(run.model, issues); });
+  if (!run.cluster.empty()) cluster_ = named("cluster", issues, [&] { return load_cluster(run.cluster, issues); });
+  profile_ = named("framework", issues, [&] { return load_framework(run.framework.value_or("megatron-lm"), issues); });
+  fsdp_profile_ = load_framework("torchtitan", issues);
+  calibration_ = load_calibration(issues);
+  return model_ && cluster_ && profile_ && fsdp_profile_ && calibration_;
 }
 
-}  // namespace
+void Question::make_planners(Issues& issues) {
+  resolved_ = resolve(run, **model_, **profile_, **calibration_, issues);
+  const Problem problem(*model_, *cluster_, *profile_, *calibration_, resolved_.recipe);
+  planner_.emplace(problem, run, resolved_.batch_target);
+  Problem fsdp = problem.with(*fsdp_profile_);
+  if (!run.gradient_dtype) fsdp.recipe.gradient = (*fsdp_profile_)->default_gradient;
+  if (!run.reduce_dtype) fsdp.recipe.reduce = fsdp.recipe.gradient;
+  fsdp_.emplace(planner_->with(fsdp));
+}
 
 std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, const RunOptions& options, Issues& issues) {
   auto run = read_run(words, options, issues);
   if (!run) return nullptr;
   std::unique_ptr<Question> q(new Question);
+  q->options_ = &options;
   q->run = std::move(*run);
-  q->model_ = named("model", issues, [&] { return load_model(q->run.model, issues); });
-  q->cluster_ = named("cluster", issues, [&] { return load_cluster(q->run.cluster, issues); });
-  q->profile_ = named("framework", issues, [&] { return load_framework(q->run.framework.value_or("megatron-lm"), issues); });
-  q->fsdp_profile_ = load_framework("torchtitan", issues);
-  q->calibration_ = load_calibration(issues);
-  if (!q->model_ || !q->cluster_ || !q->profile_ || !q->fsdp_profile_ || !q->calibration_) return nullptr;
-  const std::vector<std::string> skip = fields_with_errors(issues);
-  q->resolved_ = resolve(q->run, **q->model_, **q->profile_, **q->calibration_, issues);
-  const Problem problem(*q->model_, *q->cluster_, *q->profile_, *q->calibration_, q->resolved_.recipe);
-  q->planner_.emplace(problem, q->run, q->resolved_.batch_target);
-  Problem fsdp = problem.with(*q->fsdp_profile_);
-  if (!q->run.gradient_dtype) fsdp.recipe.gradient = (*q->fsdp_profile_)->default_gradient;
-  if (!q->run.reduce_dtype) fsdp.recipe.reduce = fsdp.recipe.gradient;
-  q->fsdp_.emplace(q->planner_->with(fsdp));
-  if (issues.has_errors()) {
-    const auto [x, plan] = q->planner_->complete(pinned_choice(q->run));
-    report_broken_rules(x, plan, q->run.origin, skip, issues);
-    place_in_run_file(q->run, issues);
-    return nullptr;
-  }
-  return q;
+  if (!q->load_specs(issues)) return nullptr;
+  q->make_planners(issues);
+  if (!issues.has_errors()) return q;
+  const auto [problem, plan] = q->planner_->complete(pinned_choice(q->run));
+  report_rules(problem, plan, q->run, options, fields_with_errors(issues), issues);
+  return nullptr;
 }
 
 std::optional<Derivation> Question::answer(Issues& issues) const {
   auto derivation = derive(*planner_, &*fsdp_);
   if (derivation) return derivation;
   const auto [problem, plan] = planner_->complete(pinned_choice(run));
-  report_broken_rules(problem, plan, run.origin, {}, issues);
-  place_in_run_file(run, issues);
+  report_rules(problem, plan, run, *options_, {}, issues);
   if (!issues.has_errors())
-    issues.add({Severity::Error, "no-legal-plan", run.origin, "", title(), "no combination of degrees is legal for this model, cluster and batch", "unpin a field or change --global-batch"});
+    issues.add({.rule = "no-legal-plan", .file = run.origin, .got = title(), .must = "leave a combination of degrees that is legal for the batch", .hint = "unpin a field or change global_batch"});
   return std::nullopt;
 }
 

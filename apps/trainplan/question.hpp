@@ -33,8 +33,11 @@ class Question {
   std::optional<Checked<Calibration>> calibration_;
   Resolved resolved_;
   std::optional<Planner> planner_, fsdp_;
+  const RunOptions* options_ = nullptr;
 
   Question() = default;
+  bool load_specs(Issues& issues);
+  void make_planners(Issues& issues);
 
  public:
   RunSpec run;
@@ -42,7 +45,8 @@ class Question {
   Question(const Question&) = delete;
   Question& operator=(const Question&) = delete;
 
-  /// One word is a run file, two are a model and a cluster. Nothing when an error was recorded.
+  /// One word is a run file, two are a model and a cluster. Nothing when an error was recorded. The options
+  /// must outlive the question.
   static std::unique_ptr<Question> load(const std::vector<std::string>& words, const RunOptions& options, Issues& issues);
 
   const Planner& planner() const { return *planner_; }

@@ -49,7 +49,7 @@ void read_accelerator(const Reader& in, Accelerator& a, Issues& issues) {
   const Reader scale_up = part(in, "scale_up", kScaleUpKeys, issues);
   a.link = scale_up.string("link").value_or(a.link);
   scale_up.figure("bandwidth", kBytes - kSeconds, a.scale_up_bandwidth);
-  a.scale_up_domain = scale_up.integer("domain", 1, kMaxDegree).value_or(a.scale_up_domain);
+  a.scale_up_domain = scale_up.integer("domain", 1, kMaxRanks).value_or(a.scale_up_domain);
 }
 
 class ClusterReader {
@@ -90,9 +90,9 @@ class ClusterReader {
   void read_size(const Reader& in, ClusterSpec& c) {
     in.require("nodes", "128");
     in.require("gpus_per_node", "8");
-    c.nodes = in.integer("nodes", 1, kMaxDegree).value_or(0);
+    c.nodes = in.integer("nodes", 1, kMaxRanks).value_or(0);
     c.gpus_per_node = in.integer("gpus_per_node", 1, kMaxNodeWidth).value_or(0);
-    c.scale_up_domain = in.integer("scale_up_domain", 1, kMaxDegree).value_or(0);
+    c.scale_up_domain = in.integer("scale_up_domain", 1, kMaxRanks).value_or(0);
     if (in.has("scale_up_domain")) return;
     const std::int64_t gpus = std::max<std::int64_t>(c.gpus(), 1);
     c.scale_up_domain = std::min(c.accelerator.scale_up_domain, gpus);

@@ -129,9 +129,9 @@ class ModelReader {
   }
 
   void read_attention() {
-    model_.heads = required(kHeadKeys, kMaxLayers, "32");
-    model_.kv_heads = integer(kGroupKeys, kMaxLayers).value_or(std::max<std::int64_t>(model_.heads, 1));
-    const std::optional<std::int64_t> head_dim = integer(kHeadDimKeys, kMaxLayers);
+    model_.heads = required(kHeadKeys, kMaxHeads, "32");
+    model_.kv_heads = integer(kGroupKeys, kMaxHeads).value_or(std::max<std::int64_t>(model_.heads, 1));
+    const std::optional<std::int64_t> head_dim = integer(kHeadDimKeys, kMaxHeads);
     if (head_dim || model_.heads == 0 || model_.hidden == 0) {
       model_.head_dim = head_dim.value_or(1);
       return;

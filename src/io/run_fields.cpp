@@ -151,7 +151,7 @@ constexpr RunField kFields[] = {
      set_whole<&RunSpec::vpp, kMaxDegree>},
     {"cp", kInteger, "context-parallel degree", "2", "derived", set_whole<&RunSpec::cp, kMaxDegree>},
     {"dp", kInteger, "data-parallel degree", "32", "GPUs / (tp x pp x cp)",
-     set_whole<&RunSpec::dp, kMaxDegree>},
+     set_whole<&RunSpec::dp, kMaxRanks>},
     {"shard_size", kInteger, "ranks of one shard group (hsdp)", "8", "scale_up_domain / tp, at most dp x cp",
      set_whole<&RunSpec::shard_size, kMaxDegree>},
     {"sharding", "none, zero1, zero2, zero3 or hsdp", "what data-parallel ranks share", "zero1",

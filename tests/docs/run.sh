@@ -55,7 +55,9 @@ finish() {
     lines "${expected[@]}" >>"$blessed"
     if ! matches; then
       echo "$doc:$command_line: \$ $command"
-      diff -u --label expected --label actual <(lines "${expected[@]}") <(lines "${actual[@]}") || true
+      lines "${expected[@]}" >"$scratch/expected"
+      lines "${actual[@]}" >"$scratch/printed"
+      diff -u --label expected --label actual "$scratch/expected" "$scratch/printed" || true
       failures=$((failures + 1))
     fi
   fi

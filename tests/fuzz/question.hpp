@@ -25,10 +25,15 @@ struct Specs {
   Checked<Calibration> calibration;
 };
 
-/// The name of the first number of a cost that is none, or is below zero; empty when all are fine.
+/// The name of the first number of a cost that is none, or is below zero; empty when all are fine. A job that
+/// fails faster than it recovers makes no progress: its goodput, and what is divided by it, are below zero.
 inline std::string odd_number(const PlanCost<double>& cost) {
-  for (const auto& [name, value] : property::fields_of(cost))
-    if (name.empty() || !std::isfinite(value) || value < 0) return std::string(name) + " = " + std::to_string(value);
+  const bool stuck = cost.goodput.goodput.num() < 0;
+  for (const auto& [name, value] : property::fields_of(cost)) {
+    const bool by_progress = name == "goodput.goodput" || name.starts_with("money.");
+    if (name.empty() || !std::isfinite(value) || (value < 0 && !(stuck && by_progress)))
+      return std::string(name) + " = " + std::to_string(value);
+  }
   return "";
 }
 

@@ -12,7 +12,7 @@ using namespace property;
 namespace {
 
 /// The cluster of that name with a change, checked once.
-const Checked<ClusterSpec>& changed(const std::string& name, const std::string& change,
+const Checked<ClusterSpec>& changed(const std::string& name, std::string change,
                                     void (*apply)(ClusterSpec&)) {
   static std::map<std::string, Checked<ClusterSpec>> made;
   const auto found = made.find(name + change);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "trainplan/io/load.hpp"
@@ -34,14 +35,14 @@ const Checked<T>& cached(const std::string& name, Loader load) {
   return loaded.emplace(name, required(load(name, issues), issues, name)).first->second;
 }
 
-inline const Checked<ModelSpec>& model(const std::string& name) {
-  return cached<ModelSpec>(name, load_model);
+inline const Checked<ModelSpec>& model(std::string_view name) {
+  return cached<ModelSpec>(std::string(name), load_model);
 }
-inline const Checked<ClusterSpec>& cluster(const std::string& name) {
-  return cached<ClusterSpec>(name, load_cluster);
+inline const Checked<ClusterSpec>& cluster(std::string_view name) {
+  return cached<ClusterSpec>(std::string(name), load_cluster);
 }
-inline const Checked<FrameworkProfile>& framework(const std::string& name) {
-  return cached<FrameworkProfile>(name, load_framework);
+inline const Checked<FrameworkProfile>& framework(std::string_view name) {
+  return cached<FrameworkProfile>(std::string(name), load_framework);
 }
 inline const Checked<Calibration>& calibration() {
   return cached<Calibration>(

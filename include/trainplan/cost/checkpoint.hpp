@@ -71,6 +71,7 @@ inline constexpr Formula periods_in_time{
     std::array{Arg{"time", "T", "time"}, Arg{"period", "tau", "period", 1e-12}},
     []<class N>(Seconds<N> time, Seconds<N> period) { return time / period; }};
 
+/// write: only where the storage bandwidth is known.
 template <class N>
 struct CheckpointCost {
   Bytes<N> bytes, per_gpu, staging;
@@ -88,8 +89,9 @@ CheckpointCost<typename R::Num> checkpoint_cost(R& rec, const Inputs<typename R:
   out.per_gpu = rec.apply(unique_bytes_per_gpu, {"checkpoint.per_gpu", "K_gpu", "unique bytes of a GPU"}, out.bytes, in.gpus);
   const auto copies = rec.template in<Count<N>>({"n_copy", "copies kept in host memory", "asynchronous saving"}, 2);
   out.staging = rec.apply(staging_memory, {"checkpoint.staging", "M_stage", "host staging memory of a GPU"}, out.per_gpu, copies);
-  out.write = rec.apply(write_time, {"checkpoint.write", "delta", "write time (synchronous)"}, out.bytes,
-                        figure<BytesPerSec<N>>(rec, "W_store", "storage write bandwidth", problem.cluster().storage_write));
+  if (problem.cluster().storage_write.known)
+    out.write = rec.apply(write_time, {"checkpoint.write", "delta", "write time (synchronous)"}, out.bytes,
+                          figure<BytesPerSec<N>>(rec, "W_store", "storage write bandwidth", problem.cluster().storage_write));
   return out;
 }
 

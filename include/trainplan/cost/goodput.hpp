@@ -77,7 +77,12 @@ inline constexpr Formula event_share{
     std::array{Arg{"some", "n_1", "events of one kind"}, Arg{"all", "n", "events", 1}},
     []<class N>(Count<N> some, Count<N> all) { return some / all; }};
 
-/// Only for a cluster whose failure rate is known.
+/// True when the cluster says how often GPUs fail, how long recovery takes and how fast it saves.
+inline bool goodput_is_known(const ClusterSpec& c) {
+  return c.gpu_mtbf.known && c.detect.known && c.restart.known && c.load.known && c.storage_write.known;
+}
+
+/// Only where goodput_is_known.
 template <class N>
 struct GoodputCost {
   Seconds<N> mtbf, interval;

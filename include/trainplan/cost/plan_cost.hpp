@@ -14,7 +14,7 @@
 
 namespace trainplan {
 
-/// Costs of one GPU of `stage` and of the step. goodput is 1 where the failure rate is unknown.
+/// Costs of one GPU of `stage` and of the step. goodput and money only where their inputs are known.
 template <class N>
 struct PlanCost {
   int stage = 0;
@@ -50,11 +50,11 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
   out.step = step_cost(rec, in, problem, plan, out.compute, out.comm, out.schedule, layers);
   out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.total);
   Count<N> share = rec.template in<Count<N>>({"G_p", "goodput (failure rate unknown)", "no failures"}, 1);
-  if (problem.cluster().gpu_mtbf.known) {
+  if (goodput_is_known(problem.cluster())) {
     out.goodput = goodput_cost(rec, in, problem, out.checkpoint.write);
     share = out.goodput.goodput;
   }
-  out.money = money_cost(rec, in, problem, out.compute.tokens, out.step.step, out.step.mfu, share);
+  if (problem.cluster().price.known) out.money = money_cost(rec, in, problem, out.compute.tokens, out.step.step, out.step.mfu, share);
   return out;
 }
 

@@ -60,13 +60,16 @@ class Deriver {
       c.tp = t;
       c.pp = run().pp.value_or(1);
       const auto trial = planner_.attempt(c);
-      if (!trial) continue;
+      if (!trial) {
+        tell_broken(tp_, planner_, c);
+        continue;
+      }
       const bool fits = trial->device() <= trial->limit();
       tp_.reasons.push_back({"tp " + num(t) + ", pp " + num(c.pp) + " needs ", memory(trial->device()),
                              fits ? ", within the planning limit of " : ", above the planning limit of ", memory(trial->limit())});
       if (fits) return t;
     }
-    tp_.reasons.push_back({"none fits with pp 1, so the largest up to 8 that the model and the scale-up domain (" + num(cluster().scale_up_domain) +
+    tp_.reasons.push_back({"no legal plan with pp 1 fits, so the largest tp up to 8 that the model and the scale-up domain (" + num(cluster().scale_up_domain) +
                            (cluster().scale_up_domain == 1 ? " GPU)" : " GPUs)") + " allow; its collectives are on the critical path and stay inside the domain"});
     return candidates.empty() ? 1 : candidates.back();
   }

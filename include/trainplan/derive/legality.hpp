@@ -10,6 +10,7 @@
 #include "trainplan/derive/resolve.hpp"
 #include "trainplan/plan/rules.hpp"
 #include "trainplan/spec/issue.hpp"
+#include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
 
@@ -43,14 +44,19 @@ inline void set_field_value(Problem& x, Plan& p, std::string_view field, std::in
   if (field == "sequence") x.recipe.sequence = v;
 }
 
+inline std::int64_t largest(std::string_view field) {
+  if (field == "sequence" || field == "global_batch") return kMaxSequence;
+  return field == "dp" || field == "shard_size" ? kMaxRanks : kMaxDegree;
+}
+
 /// Values of the field, nearest first, that keep every rule of that field.
 inline std::vector<std::int64_t> legal_values(const Problem& problem, const Plan& plan, std::string_view field, std::size_t most) {
   std::vector<std::int64_t> found;
   const std::int64_t got = field_value(problem, plan, field);
-  const std::int64_t reach = field == "sequence" || field == "global_batch" ? 1 << 16 : 1 << 11;
+  const std::int64_t reach = 1 << 16, last = largest(field);
   for (std::int64_t away = 0; away <= reach && found.size() < most; ++away) {
     for (const std::int64_t v : {got - away, got + away}) {
-      if (v < 1 || v > 65535 || found.size() == most || (away == 0 && !found.empty())) continue;
+      if (v < 1 || v > last || found.size() == most || (away == 0 && !found.empty())) continue;
       Problem x = problem;
       Plan p = plan;
       set_field_value(x, p, field, v);
@@ -69,10 +75,27 @@ inline std::string pointer_of(std::string_view field, const std::string& origin)
   return name;
 }
 
-inline std::string hint_text(const std::vector<std::int64_t>& values) {
+/// Shardings that keep every rule about them.
+inline std::vector<std::string> legal_shardings(const Problem& problem, Plan plan) {
+  std::vector<std::string> found;
+  for (const ShardingRows& rows : problem.profile().shardings) {
+    plan.sharding = rows.mode;
+    const bool keeps = std::all_of(rules().begin(), rules().end(), [&](const Rule& r) { return r.field != "sharding" || r.holds(problem, plan); });
+    if (keeps) found.emplace_back(name_of(rows.mode));
+  }
+  return found;
+}
+
+/// What to write instead, or that nothing should be written where no legal value is near.
+inline std::string hint_text(const Problem& problem, const Plan& plan, const Rule& rule) {
+  std::vector<std::string> values;
+  if (rule.field == "sharding") values = legal_shardings(problem, plan);
+  if (field_value(problem, plan, rule.field) >= 0)
+    for (const std::int64_t v : legal_values(problem, plan, rule.field, 4)) values.push_back(std::to_string(v));
+  if (values.empty()) return "leave " + std::string(rule.field) + " out";
   std::string text;
   for (std::size_t i = 0; i < values.size(); ++i)
-    text += (i == 0 ? "try " : i + 1 == values.size() ? " or " : ", ") + std::to_string(values[i]);
+    text += (i == 0 ? "try " : i + 1 == values.size() ? " or " : ", ") + values[i];
   return text;
 }
 
@@ -95,8 +118,7 @@ inline void report_broken_rules(const Problem& problem, const Plan& plan, const 
     }
     const std::int64_t got = detail::field_value(problem, plan, rule.field);
     const std::string shown = got >= 0 ? std::to_string(got) : rule.field == "sharding" ? std::string(name_of(plan.sharding)) : std::string{};
-    const auto values = got >= 0 ? detail::legal_values(problem, plan, rule.field, 4) : std::vector<std::int64_t>{};
-    issues.add({Severity::Error, std::string(rule.id), origin, detail::pointer_of(rule.field, origin), shown, must, detail::hint_text(values)});
+    issues.add({Severity::Error, std::string(rule.id), origin, detail::pointer_of(rule.field, origin), shown, must, detail::hint_text(problem, plan, rule)});
   }
 }
 

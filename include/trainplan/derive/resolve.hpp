@@ -79,7 +79,7 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
                            "default: min(8192, max_position_embeddings)", detail::tokens_cell);
   if (run.global_batch && run.global_batch->in_tokens && run.global_batch->amount % recipe.sequence != 0) {
     issues.add({Severity::Error, "batch-in-whole-sequences", run.origin, "/global_batch", std::to_string(run.global_batch->amount) + " tokens",
-                "must be a multiple of the sequence length " + std::to_string(recipe.sequence),
+                "be a multiple of the sequence length " + std::to_string(recipe.sequence),
                 "try " + std::to_string(nearest_multiple(run.global_batch->amount, recipe.sequence)) + " tokens"});
   }
   if (run.global_batch) {

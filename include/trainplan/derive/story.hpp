@@ -9,6 +9,13 @@
 
 namespace trainplan::detail {
 
+/// Which rule a choice breaks.
+inline void tell_broken(Decision& decision, const Planner& planner, const Choice& c) {
+  const auto [problem, plan] = planner.complete(c);
+  if (const Rule* rule = first_broken(problem, plan))
+    decision.reasons.push_back({"tp " + num(c.tp) + ", pp " + num(c.pp) + " is not legal: " + std::string(rule->field) + " must " + std::string(rule->must) + " (" + rule->numbers(problem, plan) + ")"});
+}
+
 inline void tell_vpp(Decision& pp, const Trial& chosen, const RunSpec& run) {
   const double target = chosen.problem.calibration().interleave_bubble_target.value;
   const double p = chosen.plan.pp, m = static_cast<double>(micro_batches(chosen.problem, chosen.plan));

@@ -71,7 +71,7 @@ inline Report model_list_report(const std::vector<ListedModel>& models) {
   Report r = detail::table_report("models", "Shipped models",
                                   {{"name", "name"},
                                    {"family", "family"},
-                                   {"parameters", "parameters"},
+                                   {"total", "parameters"},
                                    {"layers", "layers"},
                                    {"hidden", "hidden"},
                                    {"heads", "heads"},

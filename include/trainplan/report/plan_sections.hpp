@@ -51,7 +51,7 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
   facts.facts.push_back(fact(ledger, "memory.gate", "gate", Unit::MemoryBoth, "compared with the device total"));
   facts.facts.push_back(fact(ledger, "memory.limit", "planning_limit", Unit::MemoryBoth, "gate less the margin"));
   facts.facts.push_back(fact(ledger, "memory.state_average", "state_average", Unit::MemoryBoth));
-  facts.facts.push_back(fact(ledger, "memory.state_per_param", "state_per_param", Unit::BytesPerParam, t.problem.profile().id + ", " + std::string(name_of(t.plan.sharding))));
+  facts.facts.push_back(fact(ledger, "memory.state_per_param", "state", Unit::BytesPerParam, t.problem.profile().id + ", " + std::string(name_of(t.plan.sharding))));
   s.blocks.push_back(std::move(facts));
   s.blocks.push_back(detail::stage_table(t));
   s.blocks.push_back(detail::phase_table(t));
@@ -173,14 +173,32 @@ inline Section step_section(const Trial& t, const Ledger& ledger) {
   return s;
 }
 
+namespace detail {
+
+inline std::string missing_for_goodput(const ClusterSpec& c) {
+  std::string missing;
+  const auto need = [&](const Figure& f, const char* key) {
+    if (!f.known) missing += (missing.empty() ? "" : ", ") + std::string(key);
+  };
+  need(c.gpu_mtbf, "reliability/gpu_mtbf");
+  need(c.detect, "reliability/detect");
+  need(c.restart, "reliability/restart");
+  need(c.load, "reliability/load");
+  need(c.storage_write, "storage/write");
+  return missing;
+}
+
+}  // namespace detail
+
 inline Section checkpoint_section(const Trial& t, const Ledger& ledger) {
   Section s{"checkpoint", "Checkpoint and goodput", {}};
   Facts f{"save", {}};
   f.facts.push_back(fact(ledger, "checkpoint.bytes", "bytes", Unit::Traffic, std::to_string(static_cast<int>(t.problem.profile().checkpoint_bytes_per_param)) + " B/param, whatever the plan"));
   f.facts.push_back(fact(ledger, "checkpoint.per_gpu", "per_gpu", Unit::Traffic));
   f.facts.push_back(fact(ledger, "checkpoint.staging", "staging", Unit::Traffic, "asynchronous saving, two copies"));
-  f.facts.push_back(fact(ledger, "checkpoint.write", "write", Unit::Time, t.problem.cluster().storage_write.assumed ? "storage bandwidth assumed" : ""));
-  if (t.problem.cluster().gpu_mtbf.known) {
+  const ClusterSpec& c = t.problem.cluster();
+  add_fact(f, ledger, "checkpoint.write", "write", Unit::Time, c.storage_write.assumed ? "storage bandwidth assumed" : "");
+  if (goodput_is_known(c)) {
     f.facts.push_back(fact(ledger, "goodput.mtbf", "mtbf", Unit::Time));
     f.facts.push_back(fact(ledger, "checkpoint.interval", "interval", Unit::Time, "Young, first order"));
     f.facts.push_back(fact(ledger, "checkpoint.waste", "waste", Unit::Share, "saving and rollback"));
@@ -189,14 +207,17 @@ inline Section checkpoint_section(const Trial& t, const Ledger& ledger) {
       f.facts.push_back(fact(ledger, id, std::string(id).substr(8), Unit::Share));
   }
   s.blocks.push_back(std::move(f));
-  if (!t.problem.cluster().gpu_mtbf.known)
-    s.blocks.push_back(Notes{"goodput_note", {{"The cluster file gives no failure rate, so there is no interval and no goodput: set reliability/gpu_mtbf."}}});
+  if (!goodput_is_known(c)) s.blocks.push_back(Notes{"goodput_note", {{"no interval and no goodput: the cluster file does not give " + detail::missing_for_goodput(c)}}});
   return s;
 }
 
 inline Section cost_section(const Trial& t, const Ledger& ledger) {
   Section s{"cost", "Time and money", {}};
   const Figure& price = t.problem.cluster().price;
+  if (!price.known) {
+    s.blocks.push_back(Notes{"cost_note", {{"no costs: the cluster file does not give price"}}});
+    return s;
+  }
   Facts f{"money", {}};
   f.facts.push_back({"price", "price of a GPU", Value{price.value, Unit::UsdPerHour}, price.assumed ? "assumed" : price.source, ""});
   f.facts.push_back(fact(ledger, "cost.day", "day", Unit::Usd));

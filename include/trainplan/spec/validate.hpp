@@ -17,9 +17,9 @@ inline bool validate(const ModelSpec& m, Issues& issues) {
   Validator v{issues, m.origin};
   v.range("/hidden_size", m.hidden, 1, kMaxWidth);
   v.range("/num_hidden_layers", m.layers, 1, kMaxLayers);
-  const bool heads = v.range("/num_attention_heads", m.heads, 1, kMaxLayers);
-  const bool groups = v.range("/num_key_value_heads", m.kv_heads, 1, kMaxLayers);
-  v.range("/head_dim", m.head_dim, 1, kMaxLayers);
+  const bool heads = v.range("/num_attention_heads", m.heads, 1, kMaxHeads);
+  const bool groups = v.range("/num_key_value_heads", m.kv_heads, 1, kMaxHeads);
+  v.range("/head_dim", m.head_dim, 1, kMaxHeads);
   v.range("/intermediate_size", m.ffn, 1, kMaxWidth);
   v.range("/vocab_size", m.vocab, 1, kMaxVocab);
   v.range("/max_position_embeddings", m.max_positions, 1, kMaxVocab);
@@ -48,7 +48,7 @@ inline void validate_accelerator(Validator& v, const Accelerator& a) {
   v.not_negative("/accelerator/scale_up/bandwidth", a.scale_up_bandwidth);  // 0 on a card without a link
   v.positive("/accelerator/nic", a.nic);
   v.positive("/accelerator/tdp", a.tdp);
-  v.range("/accelerator/scale_up/domain", a.scale_up_domain, 1, kMaxDegree);
+  v.range("/accelerator/scale_up/domain", a.scale_up_domain, 1, kMaxRanks);
   // A card sold as 80 GB may show 79.6 GiB, so the nominal figure is no sharp bound.
   if (a.memory.known && a.usable_memory.known && a.usable_memory.value > 1.1 * a.memory.value)
     v.figure("/accelerator/usable_memory", a.usable_memory, "usable-memory",
@@ -58,9 +58,9 @@ inline void validate_accelerator(Validator& v, const Accelerator& a) {
 inline bool validate(const ClusterSpec& c, Issues& issues) {
   Validator v{issues, c.origin};
   validate_accelerator(v, c.accelerator);
-  const bool nodes = v.range("/nodes", c.nodes, 1, kMaxDegree);
+  const bool nodes = v.range("/nodes", c.nodes, 1, kMaxRanks);
   const bool width = v.range("/gpus_per_node", c.gpus_per_node, 1, kMaxNodeWidth);
-  const bool domain = v.range("/scale_up_domain", c.scale_up_domain, 1, kMaxDegree);
+  const bool domain = v.range("/scale_up_domain", c.scale_up_domain, 1, kMaxRanks);
   if (nodes && width && domain) {
     const bool nested = c.scale_up_domain % c.gpus_per_node == 0 || c.gpus_per_node % c.scale_up_domain == 0;
     if (!nested || c.gpus() % c.scale_up_domain != 0)
@@ -73,6 +73,7 @@ inline bool validate(const ClusterSpec& c, Issues& issues) {
     if (c.scale_up_domain > 1)
       v.required("/accelerator/scale_up/bandwidth", c.accelerator.scale_up_bandwidth);
     if (c.gpus() > c.scale_up_domain) v.required("/nic_per_gpu", c.nic_per_gpu);
+    if (c.gpus_per_node > c.scale_up_domain) v.required("/pcie", c.pcie);
   }
   v.positive("/pcie", c.pcie);
   v.positive("/storage/write", c.storage_write);

@@ -20,7 +20,7 @@ inline bool validate(const RunSpec& r, Issues& issues) {
   degree("/pp", r.pp);
   degree("/vpp", r.vpp);
   degree("/cp", r.cp);
-  degree("/dp", r.dp);
+  if (r.dp) v.range("/dp", *r.dp, 1, kMaxRanks);
   degree("/shard_size", r.shard_size);
   if (r.sequence) v.range("/sequence", *r.sequence, 1, kMaxSequence);
   if (r.global_batch) v.range("/global_batch", r.global_batch->amount, 1, kMaxSequence);

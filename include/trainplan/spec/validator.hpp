@@ -14,12 +14,16 @@
 namespace trainplan {
 
 inline constexpr std::int64_t kMaxWidth = std::int64_t{1} << 24;  // of a hidden vector, an MLP, a head
-inline constexpr std::int64_t kMaxLayers = std::int64_t{1} << 16;
+inline constexpr std::int64_t kMaxLayers = 4096;  // a derivation tries every number of stages and of layers
+inline constexpr std::int64_t kMaxHeads = std::int64_t{1} << 16;   // also the width of one
 inline constexpr std::int64_t kMaxVocab = std::int64_t{1} << 31;   // vocabulary entries and positions
-inline constexpr std::int64_t kMaxDegree = std::int64_t{1} << 20;  // of a parallel axis; also nodes
+inline constexpr std::int64_t kMaxDegree = 65535;                  // of a parallel axis: 16 bits of a Plan
+inline constexpr std::int64_t kMaxRanks = std::int64_t{1} << 20;   // data parallel ones; nodes, GPUs of a domain
 inline constexpr std::int64_t kMaxNodeWidth = 1024;                // GPUs of one node
 inline constexpr std::int64_t kMaxSequence = std::int64_t{1} << 40;
 inline constexpr double kMaxBytesPerParam = 64;
+// Of a figure in base units; products of a few of them stay finite.
+inline constexpr double kLeastFigure = 1e-18, kMostFigure = 1e30;
 
 /// Shortest text that reads back as the same number.
 inline std::string shown(double v) {
@@ -87,10 +91,19 @@ class Validator {
     if (f.known && !(std::isfinite(f.value) && f.value > 0))
       figure(pointer, f, "positive", "be above zero",
              "give a positive value, or \"unknown\" where that is allowed");
+    else
+      magnitude(pointer, f);
   }
   void not_negative(std::string_view pointer, const Figure& f) {
     if (f.known && !(std::isfinite(f.value) && f.value >= 0))
       figure(pointer, f, "positive", "not be below zero", "give zero or a positive value");
+    else
+      magnitude(pointer, f);
+  }
+  void magnitude(std::string_view pointer, const Figure& f) {
+    if (f.known && f.value != 0 && (f.value < kLeastFigure || f.value > kMostFigure))
+      figure(pointer, f, "range", "be from " + shown(kLeastFigure) + " to " + shown(kMostFigure) + " in base units",
+             "check the number and its unit");
   }
   void share(std::string_view pointer, const Figure& f) {
     if (!f.known) return required(pointer, f);

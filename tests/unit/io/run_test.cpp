@@ -120,7 +120,7 @@ TEST_CASE("integers are integers") {
     for (const char* key : {"tp", "micro-batch", "shard_size"}) {
       const Issue i = field_mistake(key, text);
       CHECK((i.rule == "integer" || i.rule == "range"));
-      CHECK(i.must == "be an integer from 1 to 1048576");
+      CHECK(i.must == "be an integer from 1 to 65535");
       CHECK(i.hint.substr(0, 4) == "try ");
     }
   RunSpec run;
