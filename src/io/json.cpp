@@ -101,6 +101,22 @@ bool check_depth(Refusal& refuse) {
   return true;
 }
 
+/// What to write where the parser stopped at a word or a character, by the parser's own reason.
+std::string way_out(const std::string& word, char c, std::string_view reason) {
+  static constexpr std::string_view kWords[] = {"true", "false", "null"};
+  const std::string_view near = nearest(word, kWords);
+  if (!near.empty()) return "did you mean " + std::string(near) + "?";
+  if (!word.empty() && word.front() != '-' && reason.starts_with("invalid literal"))
+    return "put a text in double quotes: \"" + clipped(word) + "\"";
+  if (c == '\'') return "use double quotes";
+  if (c == '+' || c == '.' || reason.find("digit") != std::string_view::npos)
+    return "write a number like 8, -1, 0.5 or 1e9";
+  if (reason.find("control character") != std::string_view::npos)
+    return "close the quotes in the same line, and write \\n or \\t for a line end or a tab";
+  if (reason.find("backslash") != std::string_view::npos) return "write \\\\ for a backslash in a text";
+  return "check the quotes, brackets and commas before it";
+}
+
 /// Explains why the parser stopped at a character.
 bool explain_syntax(Refusal& refuse, std::size_t offset, const std::string& token, std::string_view what) {
   const std::string_view text = refuse.text();
@@ -134,9 +150,11 @@ bool explain_syntax(Refusal& refuse, std::size_t offset, const std::string& toke
                      "put the remark into a key that begins with _");
   const bool string = token.size() > 1 && token.front() == '"' && token.size() <= offset + 1;
   const bool closing = what.find("; expected '}'") + 1 != 0 || what.find("; expected ']'") + 1 != 0;
+  const bool glued = offset > 0 && std::isdigit(static_cast<unsigned char>(text[offset - 1])) != 0;
   if (closing)
     return refuse.at(string ? offset + 1 - token.size() : offset, "json-syntax", token.empty() ? word : token,
-                     "be legal JSON: a comma or the end of the list comes here", "put a comma before it");
+                     "be legal JSON: a comma or the end of the list comes here",
+                     glued ? "write a number like 8, 0.5 or 1e9" : "put a comma before it");
   const std::size_t cut = what.find("; expected ");
   const std::size_t dash = what.rfind(" - ");
   std::string reason = cut != std::string_view::npos    ? "expected " + std::string(what.substr(cut + 11))
@@ -145,8 +163,8 @@ bool explain_syntax(Refusal& refuse, std::size_t offset, const std::string& toke
   reason = clipped(reason.substr(0, reason.find("; last read")));
   const bool single = token.size() == 1 || word.empty();
   return refuse.at(single ? offset : from, "json-syntax",
-                   word.empty() ? (c == '\0' ? token : std::string(1, c)) : word, "be legal JSON",
-                   reason.empty() ? "check the quotes and commas before it" : reason);
+                   word.empty() ? (c == '\0' ? token : std::string(1, c)) : word,
+                   reason.empty() ? "be legal JSON" : "be legal JSON: " + reason, way_out(word, c, reason));
 }
 
 /// Builds the document and refuses what nlohmann's own builder lets pass: repeated keys, 2^64.

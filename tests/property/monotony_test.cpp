@@ -12,7 +12,7 @@ using namespace property;
 namespace {
 
 /// The cluster of that name with a change, checked once.
-const Checked<ClusterSpec>& changed(const std::string& name, std::string change,
+const Checked<ClusterSpec>& changed(const std::string& name, const std::string& change,
                                     void (*apply)(ClusterSpec&)) {
   static std::map<std::string, Checked<ClusterSpec>> made;
   const auto found = made.find(name + change);
@@ -118,7 +118,7 @@ TEST_CASE("more usable memory moves the gate and nothing else") {
   for (int i = 0; i < 1'000 / kShare; ++i) {
     const Sample s = plans.next();
     const auto a = fields_of(on(s, problems::cluster(s.cluster)));
-    const auto& roomy = changed(s.cluster, "memory", [](ClusterSpec& c) {
+    const Checked<ClusterSpec> roomy = changed(s.cluster, "memory", [](ClusterSpec& c) {
       c.accelerator.memory.value *= 2;
       c.accelerator.usable_memory.value *= 2;
     });

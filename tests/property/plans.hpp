@@ -60,10 +60,9 @@ class Plans {
   }
 
   void schedule(Plan& plan) {
-    plan.schedule = one_of({Schedule::GPipe, Schedule::OneFOneB, Schedule::Interleaved});
-    if (plan.schedule != Schedule::Interleaved) return;
-    plan.vpp = one_of<std::uint16_t>({2, 3, 4, 5, 8});
-    if (plan.pp == 1) plan.schedule = Schedule::OneFOneB, plan.vpp = 1;
+    plan.schedule = plan.pp == 1 ? one_of({Schedule::GPipe, Schedule::OneFOneB})
+                                 : one_of({Schedule::GPipe, Schedule::OneFOneB, Schedule::Interleaved});
+    if (plan.schedule == Schedule::Interleaved) plan.vpp = one_of<std::uint16_t>({2, 3, 4, 5, 8});
   }
 
   Plan plan(const ModelSpec& model, const ClusterSpec& cluster, const FrameworkProfile& profile) {

@@ -56,6 +56,7 @@ MoneyCost<typename R::Num> money_cost(R& rec, const Inputs<typename R::Num>& in,
   MoneyCost<N> out;
   const auto price = figure<UsdPerSec<N>>(rec, "c_gpu", "price of one GPU", problem.cluster().price);
   const auto day = rec.template in<Seconds<N>>({"T_day", "a day", "calendar"}, 86400);
+  rec.apply(gpu_time, {"cost.day_gpu_time", "T_gpu_day", "GPU time of a day"}, day, in.gpus);
   out.day = rec.apply(cost_of_time, {"cost.day", "c_day", "dollars of a day"}, day, in.gpus, price);
   if (problem.recipe.tokens) {
     const auto tokens = rec.template in<Tokens<N>>({"D", "token budget", "run /tokens"}, *problem.recipe.tokens);

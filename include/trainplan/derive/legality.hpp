@@ -50,18 +50,18 @@ inline std::int64_t largest(std::string_view field) {
 }
 
 /// Values of the field, nearest first, that keep every rule of that field.
-inline std::vector<std::int64_t> legal_values(const Problem& problem, const Plan& plan, std::string_view field, std::size_t most) {
+inline std::vector<std::int64_t> legal_values(Problem problem, Plan plan, std::string_view field, std::size_t most) {
+  std::vector<const Rule*> judges;
+  for (const Rule& rule : rules())
+    if (rule.field == field) judges.push_back(&rule);
   std::vector<std::int64_t> found;
-  const std::int64_t got = field_value(problem, plan, field);
-  const std::int64_t reach = 1 << 16, last = largest(field);
-  for (std::int64_t away = 0; away <= reach && found.size() < most; ++away) {
+  const std::int64_t got = field_value(problem, plan, field), last = largest(field);
+  constexpr std::int64_t kReach = 1 << 16;
+  for (std::int64_t away = 0; away <= kReach && found.size() < most; ++away) {
     for (const std::int64_t v : {got - away, got + away}) {
       if (v < 1 || v > last || found.size() == most || (away == 0 && !found.empty())) continue;
-      Problem x = problem;
-      Plan p = plan;
-      set_field_value(x, p, field, v);
-      const bool keeps = std::all_of(rules().begin(), rules().end(), [&](const Rule& r) { return r.field != field || r.holds(x, p); });
-      if (keeps && std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+      set_field_value(problem, plan, field, v);
+      if (std::all_of(judges.begin(), judges.end(), [&](const Rule* r) { return r->holds(problem, plan); })) found.push_back(v);
     }
   }
   std::sort(found.begin(), found.end());

@@ -220,6 +220,7 @@ inline Section cost_section(const Trial& t, const Ledger& ledger) {
   }
   Facts f{"money", {}};
   f.facts.push_back({"price", "price of a GPU", Value{price.value, Unit::UsdPerHour}, price.assumed ? "assumed" : price.source, ""});
+  f.facts.push_back(fact(ledger, "cost.day_gpu_time", "day_gpu_time", Unit::GpuTime));
   f.facts.push_back(fact(ledger, "cost.day", "day", Unit::Usd));
   add_fact(f, ledger, "cost.run_time", "run_time", Unit::Time, "token budget / goodput");
   f.facts.push_back(fact(ledger, "cost.run_gpu_time", "run_gpu_time", Unit::GpuTime, t.problem.recipe.tokens ? "" : "30 days (no --tokens given)"));

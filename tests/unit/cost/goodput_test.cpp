@@ -91,6 +91,8 @@ TEST_CASE("days and dollars") {
   Draft draft;
   const auto month = evaluate(draft.problem(), problems::main_plan());
   CHECK(month.money.day.num() == Approx(61'440).epsilon(1e-12));  // 1,024 GPUs x 24 h x 2.5 USD/h
+  CHECK(explain(draft.problem(), problems::main_plan(), 0).find("cost.day_gpu_time")->value ==
+        86400.0 * 1024);
   CHECK(month.money.run_time.num() == 30 * 86400);
   CHECK(month.money.run.num() == Approx(30 * 61'440).epsilon(1e-12));
   CHECK(month.money.run_gpu_time.num() == 30 * 86400.0 * 1024);
