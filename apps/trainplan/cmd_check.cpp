@@ -18,7 +18,10 @@ struct CheckOptions {
 int run_check(const CheckOptions& options) {
   Issues issues;
   if (options.run.words.empty()) {
-    issues.add({.rule = "usage", .pointer = "trainplan check", .must = "name at least one run file", .hint = "trainplan check run.json"});
+    issues.add({.rule = "usage",
+                .pointer = "trainplan check",
+                .must = "name at least one run file",
+                .hint = "trainplan check run.json"});
     return emit(issues, options.output);
   }
   std::vector<std::unique_ptr<Question>> questions;  // trials refer to their specs
@@ -41,7 +44,8 @@ int run_check(const CheckOptions& options) {
 
 void add_check(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command = app.add_subcommand("check", "gate runs on memory, rules and limits; exit status 1 when one fails");
+  CLI::App* command =
+      app.add_subcommand("check", "gate runs on memory, rules and limits; exit status 1 when one fails");
   add_run_options(*command, options->run, "RUN files");
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_check(*options); });

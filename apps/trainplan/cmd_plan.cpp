@@ -18,7 +18,10 @@ struct PlanOptions {
 int run_plan(const PlanOptions& options) {
   Issues issues;
   if (options.run.words.empty() || options.run.words.size() > 2) {
-    issues.add({.rule = "usage", .pointer = "trainplan plan", .must = "name a model and a cluster, or one run file", .hint = "trainplan plan llama70b h100x1024"});
+    issues.add({.rule = "usage",
+                .pointer = "trainplan plan",
+                .must = "name a model and a cluster, or one run file",
+                .hint = "trainplan plan llama70b h100x1024"});
     return emit(issues, options.output);
   }
   const auto question = Question::load(options.run.words, options.run, issues);

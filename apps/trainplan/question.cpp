@@ -16,13 +16,17 @@ void add_run_options(CLI::App& command, RunOptions& options, const std::string& 
     std::string name(field.key);
     std::replace(name.begin(), name.end(), '_', '-');
     const std::string key(field.key);
-    command.add_option_function<std::string>(
-                "--" + name, [&options, key](const std::string& text) { options.fields.emplace_back(key, text); },
-                std::string(field.help) + ", such as " + std::string(field.example))
+    command
+        .add_option_function<std::string>(
+            "--" + name, [&options, key](const std::string& text) { options.fields.emplace_back(key, text); },
+            std::string(field.help) + ", such as " + std::string(field.example))
         ->group("Run (" + std::string("each is also a field of a run file)"))
         ->type_name("");
   }
-  command.add_option("--pin", options.pins, "several fields at once, such as tp=8,pp=16")->group("Run (each is also a field of a run file)")->type_name("")->allow_extra_args(false);
+  command.add_option("--pin", options.pins, "several fields at once, such as tp=8,pp=16")
+      ->group("Run (each is also a field of a run file)")
+      ->type_name("")
+      ->allow_extra_args(false);
 }
 
 namespace {
@@ -31,7 +35,9 @@ namespace {
 std::vector<std::string> fields_with_errors(const Issues& issues) {
   std::vector<std::string> fields;
   for (const Issue& issue : issues.all()) {
-    std::string name = issue.pointer.substr(issue.pointer.find_first_not_of("/-") == std::string::npos ? 0 : issue.pointer.find_first_not_of("/-"));
+    std::string name = issue.pointer.substr(issue.pointer.find_first_not_of("/-") == std::string::npos
+                                                ? 0
+                                                : issue.pointer.find_first_not_of("/-"));
     std::replace(name.begin(), name.end(), '-', '_');
     fields.push_back(std::move(name));
   }
@@ -50,7 +56,8 @@ auto named(const std::string& what, Issues& issues, auto load) {
 }
 
 /// The run of the words and options; fields that are wrong stay unset and are reported.
-std::optional<RunSpec> read_run(const std::vector<std::string>& words, const RunOptions& options, Issues& issues) {
+std::optional<RunSpec> read_run(const std::vector<std::string>& words, const RunOptions& options,
+                                Issues& issues) {
   RunSpec run;
   if (words.size() == 2) {
     run.model = words[0];
@@ -77,7 +84,8 @@ bool said_on_command_line(const RunOptions& options, const std::string& field) {
 }
 
 /// Broken rules of a plan, each with the place where its field can be changed.
-void report_rules(const Problem& problem, const Plan& plan, const RunSpec& run, const RunOptions& options, const std::vector<std::string>& skip, Issues& issues) {
+void report_rules(const Problem& problem, const Plan& plan, const RunSpec& run, const RunOptions& options,
+                  const std::vector<std::string>& skip, Issues& issues) {
   report_broken_rules(problem, plan, run.origin, skip, issues);
   for (Issue& issue : issues.all()) {
     if (issue.line > 0 || issue.file != run.origin || !issue.pointer.starts_with('/')) continue;
@@ -92,11 +100,22 @@ void report_rules(const Problem& problem, const Plan& plan, const RunSpec& run, 
 
 /// A run file that leaves out what it is about.
 void require_names(const RunSpec& run, Issues& issues) {
-  if (run.model.empty()) issues.add({.rule = "missing", .file = run.origin, .pointer = "/model", .must = "name a model", .hint = "add \"model\": \"llama70b\""});
-  if (run.cluster.empty()) issues.add({.rule = "missing", .file = run.origin, .pointer = "/cluster", .must = "name a cluster", .hint = "add \"cluster\": \"h100x1024\""});
+  if (run.model.empty())
+    issues.add({.rule = "missing",
+                .file = run.origin,
+                .pointer = "/model",
+                .must = "name a model",
+                .hint = "add \"model\": \"llama70b\""});
+  if (run.cluster.empty())
+    issues.add({.rule = "missing",
+                .file = run.origin,
+                .pointer = "/cluster",
+                .must = "name a cluster",
+                .hint = "add \"cluster\": \"h100x1024\""});
 }
 
-/// The degrees as pinned, everything else as small as it can be: what the rules of pinned fields are judged on.
+/// The degrees as pinned, everything else as small as it can be: what the rules of pinned fields are judged
+/// on.
 Choice pinned_choice(const RunSpec& run) {
   Choice c;
   c.tp = run.tp.value_or(1);
@@ -113,8 +132,10 @@ Choice pinned_choice(const RunSpec& run) {
 bool Question::load_specs(Issues& issues) {
   require_names(run, issues);
   if (!run.model.empty()) model_ = named("model", issues, [&] { return load_model(run.model, issues); });
-  if (!run.cluster.empty()) cluster_ = named("cluster", issues, [&] { return load_cluster(run.cluster, issues); });
-  profile_ = named("framework", issues, [&] { return load_framework(run.framework.value_or("megatron-lm"), issues); });
+  if (!run.cluster.empty())
+    cluster_ = named("cluster", issues, [&] { return load_cluster(run.cluster, issues); });
+  profile_ = named("framework", issues,
+                   [&] { return load_framework(run.framework.value_or("megatron-lm"), issues); });
   fsdp_profile_ = load_framework("torchtitan", issues);
   calibration_ = load_calibration(issues);
   return model_ && cluster_ && profile_ && fsdp_profile_ && calibration_;
@@ -130,7 +151,8 @@ void Question::make_planners(Issues& issues) {
   fsdp_.emplace(planner_->with(fsdp));
 }
 
-std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, const RunOptions& options, Issues& issues) {
+std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, const RunOptions& options,
+                                         Issues& issues) {
   auto run = read_run(words, options, issues);
   if (!run) return nullptr;
   std::unique_ptr<Question> q(new Question);
@@ -150,7 +172,11 @@ std::optional<Derivation> Question::answer(Issues& issues) const {
   const auto [problem, plan] = planner_->complete(pinned_choice(run));
   report_rules(problem, plan, run, *options_, {}, issues);
   if (!issues.has_errors())
-    issues.add({.rule = "no-legal-plan", .file = run.origin, .got = title(), .must = "leave a combination of degrees that is legal for the batch", .hint = "unpin a field or change global_batch"});
+    issues.add({.rule = "no-legal-plan",
+                .file = run.origin,
+                .got = title(),
+                .must = "leave a combination of degrees that is legal for the batch",
+                .hint = "unpin a field or change global_batch"});
   return std::nullopt;
 }
 

@@ -47,7 +47,8 @@ class Question {
 
   /// One word is a run file, two are a model and a cluster. Nothing when an error was recorded. The options
   /// must outlive the question.
-  static std::unique_ptr<Question> load(const std::vector<std::string>& words, const RunOptions& options, Issues& issues);
+  static std::unique_ptr<Question> load(const std::vector<std::string>& words, const RunOptions& options,
+                                        Issues& issues);
 
   const Planner& planner() const { return *planner_; }
   const std::vector<Setting>& settings() const { return resolved_.settings; }

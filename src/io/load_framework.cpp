@@ -47,8 +47,9 @@ constexpr std::string_view kProfileKeys[] = {
 constexpr std::string_view kVocabularyKeys[] = {"multiple", "times_tp", "source"};
 constexpr std::string_view kLogitKeys[] = {"bytes_per_entry", "source"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
-constexpr std::string_view kShardingKeys[] = {
-    "mode", "title", "flags", "with_pipeline", "gathered_units", "gradient_units", "state", "traffic", "notes"};
+constexpr std::string_view kShardingKeys[] = {"mode",          "title",          "flags",
+                                              "with_pipeline", "gathered_units", "gradient_units",
+                                              "state",         "traffic",        "notes"};
 constexpr std::string_view kStateKeys[] = {"id",           "symbol", "title", "bytes_per_param",
                                            "sharded_over", "alive",  "when",  "source"};
 constexpr std::string_view kTrafficKeys[] = {

@@ -137,7 +137,9 @@ class Writer {
     if (literal(n.b, 1)) return write(n.a);
     return {within(n.a, kProduct) + " / " + within(n.b, kAtom), kProduct};
   }
-  Text call(const char* name, const Node& n) const { return {std::string(name) + "(" + write(n.a).text + ")"}; }
+  Text call(const char* name, const Node& n) const {
+    return {std::string(name) + "(" + write(n.a).text + ")"};
+  }
   /// max(max(a, b), c) is max(a, b, c).
   std::string arguments(std::uint32_t node, Op op) const {
     const Node& n = tape_.node(node);

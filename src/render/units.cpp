@@ -83,7 +83,8 @@ std::string joined(std::string number, std::string_view prefix, std::string_view
 
 std::string bytes_text(double v, std::span<const Scale> scales) {
   const Scale* s = pick(v, scales);
-  return s == nullptr ? joined(significant(v, 3), "", "B") : joined(two_or_one(v / s->factor, 100), "", s->name);
+  return s == nullptr ? joined(significant(v, 3), "", "B")
+                      : joined(two_or_one(v / s->factor, 100), "", s->name);
 }
 
 /// "989 TFLOP/s".

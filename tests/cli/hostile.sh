@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Feeds models, clusters and runs that no one should write to the program. Each must be refused: exit status 2,
-# the mistake with its file, rule and a way out on stderr, nothing on stdout, nothing written with -o, soon.
+# Feeds the program models, clusters and runs that no one should write. Each must be refused: exit status 2, the
+# mistake with its file, rule and a way out on stderr, nothing on stdout, nothing written with -o, and soon.
 # usage: hostile.sh <folder of the program>
 set -euo pipefail
 program=$(realpath "$1")/trainplan
@@ -63,16 +63,18 @@ feed() {
 
 # A legal text of a kind, with one number to be replaced.
 text() {
-  local number=$2
+  local number=$2 lines=()
   case $1 in
-    model) printf '%s\n' '{' '  "model_type": "llama",' "  \"hidden_size\": $number," '  "intermediate_size": 14336,' \
-      '  "num_hidden_layers": 32,' '  "num_attention_heads": 32,' '  "num_key_value_heads": 8,' \
-      '  "vocab_size": 128256,' '  "max_position_embeddings": 8192' '}' ;;
-    cluster) printf '%s\n' '{' '  "accelerator": "h100-sxm",' "  \"nodes\": $number," '  "gpus_per_node": 8,' \
-      '  "nic_per_gpu": "400 Gbit/s",' '  "pcie": "64 GB/s"' '}' ;;
-    run) printf '%s\n' '{' '  "model": "llama8b",' '  "cluster": "h100x64",' "  \"tp\": $number," '  "micro_batch": 1' \
-      '}' ;;
+    model) lines=('"model_type": "llama",' "\"hidden_size\": $number," '"intermediate_size": 14336,'
+      '"num_hidden_layers": 32,' '"num_attention_heads": 32,' '"num_key_value_heads": 8,' '"vocab_size": 128256,'
+      '"max_position_embeddings": 8192') ;;
+    cluster) lines=('"accelerator": "h100-sxm",' "\"nodes\": $number," '"gpus_per_node": 8,'
+      '"nic_per_gpu": "400 Gbit/s",' '"pcie": "64 GB/s"') ;;
+    run) lines=('"model": "llama8b",' '"cluster": "h100x64",' "\"tp\": $number," '"micro_batch": 1') ;;
   esac
+  printf '{\n'
+  printf '  %s\n' "${lines[@]}"
+  printf '}\n'
 }
 declare -A good=([model]=4096 [cluster]=8 [run]=8)
 
@@ -106,8 +108,7 @@ json-syntax 'eight'
 json-syntax +8
 json-syntax -
 END
-  refused "$kind: missing" nowhere.json 'not-found|file-missing' \
-    "$program" $([[ $kind == run ]] && echo check nowhere.json || echo plan $([[ $kind == model ]] && echo nowhere.json h100x64 || echo llama8b nowhere.json))
+  feed $kind missing nowhere.json 'not-found|file-missing'
   mkdir -p folder && feed $kind directory folder file-directory
   ln -sfn loop loop && feed $kind 'a loop of links' loop 'not-found|file-.*'
   printf '%s' "${legal%\"*}" >bad.json && feed $kind truncated bad.json 'json-(truncated|syntax)'
@@ -120,7 +121,7 @@ END
   iconv -f UTF-8 -t UTF-16 good_$kind.json >bad.json && feed $kind UTF-16 bad.json encoding
   iconv -f UTF-8 -t UTF-32BE good_$kind.json >bad.json && feed $kind UTF-32 bad.json encoding
   sed '2i\  "_note": "\xff\xfe",' good_$kind.json >bad.json && feed $kind 'no UTF-8' bad.json encoding
-  sed '2i\  "_note": "\\ud800",' good_$kind.json >bad.json && feed $kind 'half a surrogate' bad.json 'json-syntax|encoding'
+  sed '2i\  "_note": "\\ud800",' good_$kind.json >bad.json && feed $kind 'half a surrogate' bad.json json-syntax
   : >bad.json && feed $kind empty bad.json json-empty
   printf ' \n\n' >bad.json && feed $kind blank bad.json json-empty
   printf '[]' >bad.json && feed $kind 'an array' bad.json json-root

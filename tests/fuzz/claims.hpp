@@ -17,8 +17,8 @@ inline constexpr std::string_view kFile = "in.json";  // there is no such file
 inline constexpr std::size_t kMostIssues = 150;       // of one file, however long it is
 
 inline std::string described(const Issue& i) {
-  return "[" + i.rule + "] " + i.file + ":" + std::to_string(i.line) + ":" + std::to_string(i.column) + " " + i.pointer +
-         " = " + i.got + ": must " + i.must + "; " + i.hint;
+  return "[" + i.rule + "] " + i.file + ":" + std::to_string(i.line) + ":" + std::to_string(i.column) + " " +
+         i.pointer + " = " + i.got + ": must " + i.must + "; " + i.hint;
 }
 
 /// The line and column are inside the text, or just behind its end.
@@ -50,7 +50,8 @@ inline std::string flaws(std::string_view text, const Issues& issues) {
   }
   if (issues.all().size() > kMostIssues) return "too many issues: " + std::to_string(issues.all().size());
   for (const Format format : {Format::Text, Format::Json})
-    if (render(issues, format, {}).empty() != (format == Format::Text && issues.all().empty())) return "not rendered";
+    if (render(issues, format, {}).empty() != (format == Format::Text && issues.all().empty()))
+      return "not rendered";
   return "";
 }
 

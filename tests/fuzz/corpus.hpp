@@ -10,7 +10,7 @@
 namespace fuzz {
 
 inline constexpr std::pair<char, std::string_view> kLetters[] = {
-    {'m', "models"},     {'c', "clusters"},   {'a', "accelerators"}, {'f', "frameworks"},
+    {'m', "models"},      {'c', "clusters"},   {'a', "accelerators"}, {'f', "frameworks"},
     {'k', "calibration"}, {'n', "references"}, {'r', "runs"}};
 
 /// Inputs without such a letter are of no interest and break nothing.

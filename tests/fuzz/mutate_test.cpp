@@ -36,11 +36,14 @@ std::vector<std::string> texts_of(std::string_view kind) {
 
 std::vector<std::string> run_texts() {
   std::string all = "{\n  \"_about\": \"every field\"";
-  for (const RunField& f : run_fields()) all += ",\n  \"" + std::string(f.key) + "\": \"" + std::string(f.example) + "\"";
-  return {all + "\n}\n", "{\"model\": \"llama70b\", \"cluster\": \"h100x1024\"}",
-          "{\"model\": \"llama8b\", \"cluster\": \"h100x64\",\n \"tp\": 8, \"pp\": 2,\n \"global_batch\": 512}",
-          "{\n  \"sequence\": 8192,\n  \"global_batch\": \"4Mi-tokens\",\n  \"micro_batch\": 1,\n  \"recompute\": "
-          "\"layers\",\n  \"recompute_layers\": 4,\n  \"cp\": 2,\n  \"vpp\": 4\n}\n"};
+  for (const RunField& f : run_fields())
+    all += ",\n  \"" + std::string(f.key) + "\": \"" + std::string(f.example) + "\"";
+  return {
+      all + "\n}\n", "{\"model\": \"llama70b\", \"cluster\": \"h100x1024\"}",
+      "{\"model\": \"llama8b\", \"cluster\": \"h100x64\",\n \"tp\": 8, \"pp\": 2,\n \"global_batch\": 512}",
+      "{\n  \"sequence\": 8192,\n  \"global_batch\": \"4Mi-tokens\",\n  \"micro_batch\": 1,\n  "
+      "\"recompute\": "
+      "\"layers\",\n  \"recompute_layers\": 4,\n  \"cp\": 2,\n  \"vpp\": 4\n}\n"};
 }
 
 std::vector<std::string> run_members() {
@@ -52,8 +55,8 @@ std::vector<std::string> run_members() {
 }
 
 /// A few mutations of every text of a kind; stops at the tenth that breaks a claim.
-void check_mutations(std::string_view kind, const std::vector<std::string>& texts, std::uint64_t start, int rounds,
-                     const std::vector<std::string>& members = {}) {
+void check_mutations(std::string_view kind, const std::vector<std::string>& texts, std::uint64_t start,
+                     int rounds, const std::vector<std::string>& members = {}) {
   REQUIRE_FALSE(texts.empty());
   Mutator mutator(start);
   int broken = 0;
@@ -79,25 +82,33 @@ Specs shipped_specs(Mutator& mutator) {
   const std::vector<std::string> clusters{"h100x64", "h100x1024", "rtx4090x32", "a100x384"};
   const std::vector<std::string> profiles{"megatron-lm", "deepspeed", "torchtitan"};
   return {problems::model(models[mutator.pick(4)]), problems::cluster(clusters[mutator.pick(4)]),
-          problems::framework(profiles[mutator.pick(3)]), problems::framework("torchtitan"), problems::calibration()};
+          problems::framework(profiles[mutator.pick(3)]), problems::framework("torchtitan"),
+          problems::calibration()};
 }
 
 }  // namespace
 
 TEST_CASE("damaged models are loaded or refused") { check_mutations("models", texts_of("models"), 1, 3000); }
-TEST_CASE("damaged clusters are loaded or refused") { check_mutations("clusters", texts_of("clusters"), 2, 3000); }
+TEST_CASE("damaged clusters are loaded or refused") {
+  check_mutations("clusters", texts_of("clusters"), 2, 3000);
+}
 TEST_CASE("damaged accelerators are loaded or refused") {
   check_mutations("accelerators", texts_of("accelerators"), 3, 3000);
 }
-TEST_CASE("damaged profiles are loaded or refused") { check_mutations("frameworks", texts_of("frameworks"), 4, 1000); }
+TEST_CASE("damaged profiles are loaded or refused") {
+  check_mutations("frameworks", texts_of("frameworks"), 4, 1000);
+}
 TEST_CASE("damaged constants and figures are loaded or refused") {
   check_mutations("calibration", texts_of("calibration"), 5, 1000);
   check_mutations("references", texts_of("references"), 6, 500);
 }
-TEST_CASE("damaged runs are loaded or refused") { check_mutations("runs", run_texts(), 7, 6000, run_members()); }
+TEST_CASE("damaged runs are loaded or refused") {
+  check_mutations("runs", run_texts(), 7, 6000, run_members());
+}
 
 TEST_CASE("a file of one kind given as another is refused like any other") {
-  const std::vector<std::string> kinds{"models", "clusters", "accelerators", "frameworks", "calibration", "references"};
+  const std::vector<std::string> kinds{"models",     "clusters",    "accelerators",
+                                       "frameworks", "calibration", "references"};
   for (const std::string& kind : kinds)
     for (const std::string& as : kinds)
       for (const std::string& text : texts_of(kind)) {
@@ -108,7 +119,8 @@ TEST_CASE("a file of one kind given as another is refused like any other") {
 
 TEST_CASE("the collected texts hold every claim") {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(TRAINPLAN_ROOT) + "/tests/fuzz/corpus")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(TRAINPLAN_ROOT) + "/tests/fuzz/corpus")) {
     std::ifstream in(entry.path(), std::ios::binary);
     const std::string input{std::istreambuf_iterator<char>(in), {}};
     CAPTURE(entry.path().string());
@@ -140,15 +152,16 @@ TEST_CASE("a damaged run is answered with finite numbers or refused with a way o
   CHECK(seen["refused"] >= 100 / kShare);
 }
 
-TEST_CASE("a model or a cluster that was let pass gives finite numbers") {
+TEST_CASE("a model, a cluster or a profile that was let pass gives finite numbers") {
   Mutator mutator(9);
-  const auto models = texts_of("models"), clusters = texts_of("clusters");
+  const auto models = texts_of("models"), clusters = texts_of("clusters"), profiles = texts_of("frameworks");
   std::map<std::string, int> seen;
   int broken = 0;
   for (int i = 0; i < 1000 / kShare && broken < 10; ++i) {
     Specs specs = shipped_specs(mutator);
     if (const auto m = mutant<ModelSpec>(mutator, models, load_model_text)) specs.model = *m;
     if (const auto c = mutant<ClusterSpec>(mutator, clusters, load_cluster_text)) specs.cluster = *c;
+    if (const auto f = mutant<FrameworkProfile>(mutator, profiles, load_framework_text)) specs.profile = *f;
     Issues issues;
     const std::string why = ask(RunSpec{}, specs, issues, seen);
     if (why.empty()) continue;

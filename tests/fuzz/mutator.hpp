@@ -13,21 +13,102 @@
 namespace fuzz {
 
 /// What stands where a value is meant: out of range, of the wrong type, not JSON at all.
-inline constexpr std::string_view kValues[] = {
-    "-1", "0", "-0", "0.0", "1", "2", "3", "7.9", "1e400", "-1e400", "1e308", "1e-308", "5e-324", "1e9", "65535",
-    "65536", "4294967296", "9223372036854775807", "18446744073709551615", "18446744073709551616",
-    "123456789012345678901234567890", "NaN", "-Infinity", "null", "true", "false", "True", "\"\"", "\"x\"",
-    "\"-1\"", "\"7.9\"", "\"1e400\"", "\"nan\"", "\"8\"", "\"64\"", "\"30%\"", "\"400%\"", "\"1e300 GB/s\"",
-    "\"1e-300 GB/s\"", "\"0 GB/s\"", "\"-3 GB/s\"", "\"5 parsecs\"", "\"4Mi-tokens\"", "\"1 tokens\"", "\"1e-9 s\"",
-    "\"unknown\"", "\"zero3\"", "\"hsdp\"", "\"layers\"", "\"interleaved\"", "\"h100-sxm\"", "\"a\\u0000b\"",
-    "\"\\ud800\"", "\"\xC3\xA4\"", "\"\xFF\"", "\"\xED\xA0\x80\"", "\"\t\"", "[]", "{}", "[[[[[[[[]]]]]]]]",
-    "{\"a\": {\"b\": [1, {\"c\": null}]}}", "[1, 2, 3]", "{\"value\": null}", "{\"value\": -1}",
-    "{\"value\": \"80 GB\", \"assumed\": 3}", "'8'", "0x10", "08", "1,000", "+1", ".5"};
+inline constexpr std::string_view kValues[] = {"-1",
+                                               "0",
+                                               "-0",
+                                               "0.0",
+                                               "1",
+                                               "2",
+                                               "3",
+                                               "7.9",
+                                               "1e400",
+                                               "-1e400",
+                                               "1e308",
+                                               "1e-308",
+                                               "5e-324",
+                                               "1e9",
+                                               "65535",
+                                               "65536",
+                                               "4294967296",
+                                               "9223372036854775807",
+                                               "18446744073709551615",
+                                               "18446744073709551616",
+                                               "123456789012345678901234567890",
+                                               "NaN",
+                                               "-Infinity",
+                                               "null",
+                                               "true",
+                                               "false",
+                                               "True",
+                                               "\"\"",
+                                               "\"x\"",
+                                               "\"-1\"",
+                                               "\"7.9\"",
+                                               "\"1e400\"",
+                                               "\"nan\"",
+                                               "\"8\"",
+                                               "\"64\"",
+                                               "\"30%\"",
+                                               "\"400%\"",
+                                               "\"1e300 GB/s\"",
+                                               "\"1e-300 GB/s\"",
+                                               "\"0 GB/s\"",
+                                               "\"-3 GB/s\"",
+                                               "\"5 parsecs\"",
+                                               "\"4Mi-tokens\"",
+                                               "\"1 tokens\"",
+                                               "\"1e-9 s\"",
+                                               "\"unknown\"",
+                                               "\"zero3\"",
+                                               "\"hsdp\"",
+                                               "\"layers\"",
+                                               "\"interleaved\"",
+                                               "\"h100-sxm\"",
+                                               "\"a\\u0000b\"",
+                                               "\"\\ud800\"",
+                                               "\"\xC3\xA4\"",
+                                               "\"\xFF\"",
+                                               "\"\xED\xA0\x80\"",
+                                               "\"\t\"",
+                                               "[]",
+                                               "{}",
+                                               "[[[[[[[[]]]]]]]]",
+                                               "{\"a\": {\"b\": [1, {\"c\": null}]}}",
+                                               "[1, 2, 3]",
+                                               "{\"value\": null}",
+                                               "{\"value\": -1}",
+                                               "{\"value\": \"80 GB\", \"assumed\": 3}",
+                                               "'8'",
+                                               "0x10",
+                                               "08",
+                                               "1,000",
+                                               "+1",
+                                               ".5"};
 
 /// Bytes that break an encoding or a scanner.
-inline constexpr std::string_view kJunk[] = {
-    std::string_view("\0", 1), "\xFF", "\xC0\xAF", "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xEF\xBB\xBF",
-    "\xFF\xFE", "\x80", "\x1B[31m", "\\", "\"", "/*", "//", "#", "\r", "\n", ",", ",,", "{", "}", "[", "]", ":"};
+inline constexpr std::string_view kJunk[] = {std::string_view("\0", 1),
+                                             "\xFF",
+                                             "\xC0\xAF",
+                                             "\xED\xA0\x80",
+                                             "\xF5\x80\x80\x80",
+                                             "\xEF\xBB\xBF",
+                                             "\xFF\xFE",
+                                             "\x80",
+                                             "\x1B[31m",
+                                             "\\",
+                                             "\"",
+                                             "/*",
+                                             "//",
+                                             "#",
+                                             "\r",
+                                             "\n",
+                                             ",",
+                                             ",,",
+                                             "{",
+                                             "}",
+                                             "[",
+                                             "]",
+                                             ":"};
 
 class Mutator {
   std::mt19937_64 engine_;
@@ -80,7 +161,8 @@ class Mutator {
   }
 
   /// Scalars that are keys, or those that are values.
-  std::vector<std::size_t> scalars(const std::string& text, const std::vector<Span>& tokens, bool keys) const {
+  std::vector<std::size_t> scalars(const std::string& text, const std::vector<Span>& tokens,
+                                   bool keys) const {
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i < tokens.size(); ++i)
       if (scalar(text, tokens[i]) && colon_after(text, tokens, i) == keys) out.push_back(i);
@@ -105,7 +187,8 @@ class Mutator {
       case 4: text.resize(s.from); break;
       case 5: text.insert(s.from, 1, static_cast<char>(below(256))); break;
       default:
-        if (s.size > 0) text[s.from] = static_cast<char>(static_cast<unsigned char>(text[s.from]) ^ (1u << below(8)));
+        if (s.size > 0)
+          text[s.from] = static_cast<char>(static_cast<unsigned char>(text[s.from]) ^ (1u << below(8)));
     }
   }
 
@@ -154,7 +237,8 @@ class Mutator {
 
   std::size_t pick(std::size_t n) { return below(n); }
 
-  /// One to four changes; most leave legal JSON. `members`: legal members of the kind, as they stand in a file.
+  /// One to four changes; most leave legal JSON. `members`: legal members of the kind, as they stand in a
+  /// file.
   std::string mutate(std::string text, const std::vector<std::string>& members = {}) {
     for (std::size_t n = 1 + below(4); n > 0; --n) {
       switch (below(8)) {

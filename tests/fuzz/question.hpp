@@ -57,10 +57,12 @@ inline Choice pinned(const RunSpec& run) {
 }
 
 /// Asks as the program does; counts what came of it. The claim that does not hold, or nothing.
-inline std::string ask(const RunSpec& run, const Specs& specs, Issues& issues, std::map<std::string, int>& seen) {
+inline std::string ask(const RunSpec& run, const Specs& specs, Issues& issues,
+                       std::map<std::string, int>& seen) {
   const Resolved resolved = resolve(run, *specs.model, *specs.profile, *specs.calibration, issues);
   const Problem problem(specs.model, specs.cluster, specs.profile, specs.calibration, resolved.recipe);
-  const Planner planner(problem, run, resolved.batch_target), fsdp = planner.with(problem.with(specs.sharded));
+  const Planner planner(problem, run, resolved.batch_target),
+      fsdp = planner.with(problem.with(specs.sharded));
   std::optional<Derivation> derivation;
   if (!issues.has_errors()) derivation = derive(planner, &fsdp);
   if (derivation) {
@@ -70,7 +72,8 @@ inline std::string ask(const RunSpec& run, const Specs& specs, Issues& issues, s
   const auto [x, plan] = planner.complete(pinned(run));
   report_broken_rules(x, plan, run.origin, {}, issues);
   for (const Issue& issue : issues.all())
-    if (issue.rule.empty() || issue.must.empty() || issue.hint.empty()) return "says too little: " + described(issue);
+    if (issue.rule.empty() || issue.must.empty() || issue.hint.empty())
+      return "says too little: " + described(issue);
   ++seen[issues.has_errors() ? "refused" : "no legal plan"];
   return "";
 }

@@ -1,8 +1,8 @@
 /// Evaluates a printed formula from its text alone, so that a test does not believe the printer.
 #pragma once
 
-#include <cctype>
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <map>

@@ -13,10 +13,12 @@ struct Dim {
 
   friend constexpr bool operator==(const Dim&, const Dim&) = default;
   friend constexpr Dim operator+(Dim a, Dim b) {
-    return {a.byte + b.byte, a.flop + b.flop, a.sec + b.sec, a.token + b.token, a.param + b.param, a.usd + b.usd};
+    return {a.byte + b.byte,   a.flop + b.flop,   a.sec + b.sec,
+            a.token + b.token, a.param + b.param, a.usd + b.usd};
   }
   friend constexpr Dim operator-(Dim a, Dim b) {
-    return {a.byte - b.byte, a.flop - b.flop, a.sec - b.sec, a.token - b.token, a.param - b.param, a.usd - b.usd};
+    return {a.byte - b.byte,   a.flop - b.flop,   a.sec - b.sec,
+            a.token - b.token, a.param - b.param, a.usd - b.usd};
   }
 };
 
@@ -43,8 +45,10 @@ class Quantity {
 
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity{a.n_ + b.n_}; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity{a.n_ - b.n_}; }
-  friend constexpr auto operator<=>(Quantity a, Quantity b) requires std::floating_point<N> = default;
-  friend constexpr bool operator==(Quantity a, Quantity b) requires std::floating_point<N> = default;
+  friend constexpr auto operator<=>(Quantity a, Quantity b) requires std::floating_point<N>
+  = default;
+  friend constexpr bool operator==(Quantity a, Quantity b) requires std::floating_point<N>
+  = default;
 };
 
 template <Dim A, Dim B, class N>
@@ -73,8 +77,7 @@ constexpr auto operator/(double a, Quantity<A, N> b) {
 }
 
 template <Dim D, class N>
-  requires(even(D))
-auto sqrt(Quantity<D, N> q) {
+requires(even(D)) auto sqrt(Quantity<D, N> q) {
   using std::sqrt;
   return Quantity<halved(D), N>{sqrt(q.num())};
 }

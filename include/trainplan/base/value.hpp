@@ -9,12 +9,12 @@ namespace trainplan {
 
 /// What a number is, and so how it is shown. Memory is GiB, traffic decimal GB; JSON has base units.
 enum class Unit : unsigned char {
-  Count,      // an integer when it is one
-  Memory,     // bytes, GiB
-  MemoryBoth, // bytes, GiB with GB beside it
-  Traffic,    // bytes, decimal GB
+  Count,       // an integer when it is one
+  Memory,      // bytes, GiB
+  MemoryBoth,  // bytes, GiB with GB beside it
+  Traffic,     // bytes, decimal GB
   Time,
-  Share,      // 0.42 is 42 %
+  Share,  // 0.42 is 42 %
   Flops,
   FlopRate,
   ByteRate,

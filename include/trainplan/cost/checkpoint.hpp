@@ -7,9 +7,12 @@
 namespace trainplan {
 
 inline constexpr Formula checkpoint_bytes{
-    "checkpoint_bytes", "bytes of a checkpoint", Source{"megatron-lm", "weights, master and moments: 14; FSDP2: 12; no gradients"},
+    "checkpoint_bytes",
+    "bytes of a checkpoint",
+    Source{"megatron-lm", "weights, master and moments: 14; FSDP2: 12; no gradients"},
     std::array{Arg{"params", "N", "parameters"}, Arg{"width", "w_ckpt", "bytes per parameter"}},
-    []<class N>(Params<N> params, BytesPerParam<N> width) { return params * width; }};
+    []<class N>(Params<N> params, BytesPerParam<N> width) { return params * width; },
+    Unit::Traffic};
 
 inline constexpr Formula write_time{
     "write_time", "time to write a checkpoint", Source{"identity", "bytes / bandwidth"},
@@ -17,24 +20,36 @@ inline constexpr Formula write_time{
     []<class N>(Bytes<N> bytes, BytesPerSec<N> bandwidth) { return bytes / bandwidth; }};
 
 inline constexpr Formula unique_bytes_per_gpu{
-    "unique_bytes_per_gpu", "bytes that one GPU contributes to a checkpoint", Source{"pytorch-dcp", "each replica writes its share"},
+    "unique_bytes_per_gpu",
+    "bytes that one GPU contributes to a checkpoint",
+    Source{"pytorch-dcp", "each replica writes its share"},
     std::array{Arg{"bytes", "K", "checkpoint"}, Arg{"gpus", "G", "GPUs", 1}},
-    []<class N>(Bytes<N> bytes, Count<N> gpus) { return bytes / gpus; }};
+    []<class N>(Bytes<N> bytes, Count<N> gpus) { return bytes / gpus; },
+    Unit::Traffic};
 
 inline constexpr Formula staging_memory{
-    "staging_memory", "host memory that asynchronous saving needs for one GPU", Source{"pytorch-dcp", "one or two copies"},
+    "staging_memory",
+    "host memory that asynchronous saving needs for one GPU",
+    Source{"pytorch-dcp", "one or two copies"},
     std::array{Arg{"unique", "K_gpu", "unique bytes of a GPU"}, Arg{"copies", "n_copy", "copies", 1, 4}},
-    []<class N>(Bytes<N> unique, Count<N> copies) { return unique * copies; }};
+    []<class N>(Bytes<N> unique, Count<N> copies) { return unique * copies; },
+    Unit::Traffic};
 
 inline constexpr Formula young_interval{
-    "young_interval", "checkpoint interval of least waste, first order", Source{"young-1974", "sqrt(2 delta M)"},
-    std::array{Arg{"delta", "delta", "time that one save costs"}, Arg{"mtbf", "M", "mean time between failures of the job"}},
+    "young_interval", "checkpoint interval of least waste, first order",
+    Source{"young-1974", "sqrt(2 delta M)"},
+    std::array{Arg{"delta", "delta", "time that one save costs"},
+               Arg{"mtbf", "M", "mean time between failures of the job"}},
     []<class N>(Seconds<N> delta, Seconds<N> mtbf) { return sqrt(2.0 * delta * mtbf); }};
 
 inline constexpr Formula minimum_waste{
-    "minimum_waste", "share of time lost to saving and rollback at Young's interval", Source{"young-1974", "sqrt(2 delta / M)"},
-    std::array{Arg{"delta", "delta", "time that one save costs"}, Arg{"mtbf", "M", "mean time between failures of the job", 1e-9}},
-    []<class N>(Seconds<N> delta, Seconds<N> mtbf) { return sqrt(2.0 * delta / mtbf); }};
+    "minimum_waste",
+    "share of time lost to saving and rollback at Young's interval",
+    Source{"young-1974", "sqrt(2 delta / M)"},
+    std::array{Arg{"delta", "delta", "time that one save costs"},
+               Arg{"mtbf", "M", "mean time between failures of the job", 1e-9}},
+    []<class N>(Seconds<N> delta, Seconds<N> mtbf) { return sqrt(2.0 * delta / mtbf); },
+    Unit::Share};
 
 inline constexpr Formula interval_waste{
     "interval_waste", "share of time lost to saving and rollback at any interval",
@@ -79,19 +94,24 @@ struct CheckpointCost {
 };
 
 template <Recorder R>
-CheckpointCost<typename R::Num> checkpoint_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                                Params<typename R::Num> total) {
+CheckpointCost<typename R::Num> checkpoint_cost(R& rec, const Inputs<typename R::Num>& in,
+                                                const Problem& problem, Params<typename R::Num> total) {
   using N = typename R::Num;
   CheckpointCost<N> out;
   const FrameworkProfile& f = problem.profile();
-  const auto width = detail::from_file<BytesPerParam<N>>(rec, "w_ckpt", "checkpoint bytes per parameter", f.origin, "/checkpoint", f.checkpoint_bytes_per_param);
+  const auto width = detail::from_file<BytesPerParam<N>>(
+      rec, "w_ckpt", "checkpoint bytes per parameter", f.origin, "/checkpoint", f.checkpoint_bytes_per_param);
   out.bytes = rec.apply(checkpoint_bytes, {"checkpoint.bytes", "K", "checkpoint"}, total, width);
-  out.per_gpu = rec.apply(unique_bytes_per_gpu, {"checkpoint.per_gpu", "K_gpu", "unique bytes of a GPU"}, out.bytes, in.gpus);
-  const auto copies = rec.template in<Count<N>>({"n_copy", "copies kept in host memory", "asynchronous saving"}, 2);
-  out.staging = rec.apply(staging_memory, {"checkpoint.staging", "M_stage", "host staging memory of a GPU"}, out.per_gpu, copies);
+  out.per_gpu = rec.apply(unique_bytes_per_gpu, {"checkpoint.per_gpu", "K_gpu", "unique bytes of a GPU"},
+                          out.bytes, in.gpus);
+  const auto copies =
+      rec.template in<Count<N>>({"n_copy", "copies kept in host memory", "asynchronous saving"}, 2);
+  out.staging = rec.apply(staging_memory, {"checkpoint.staging", "M_stage", "host staging memory of a GPU"},
+                          out.per_gpu, copies);
   if (problem.cluster().storage_write.known)
-    out.write = rec.apply(write_time, {"checkpoint.write", "delta", "write time (synchronous)"}, out.bytes,
-                          figure<BytesPerSec<N>>(rec, "W_store", "storage write bandwidth", problem.cluster().storage_write));
+    out.write = rec.apply(
+        write_time, {"checkpoint.write", "delta", "write time (synchronous)"}, out.bytes,
+        figure<BytesPerSec<N>>(rec, "W_store", "storage write bandwidth", problem.cluster().storage_write));
   return out;
 }
 

@@ -13,15 +13,20 @@
 namespace trainplan {
 
 inline constexpr Formula all_reduce_bytes{
-    "all_reduce_bytes", "bytes that a rank sends in a ring all-reduce", Source{"nccl-perf", "2 (n - 1)/n of the payload"},
+    "all_reduce_bytes",
+    "bytes that a rank sends in a ring all-reduce",
+    Source{"nccl-perf", "2 (n - 1)/n of the payload"},
     std::array{Arg{"payload", "S", "payload"}, Arg{"n", "n", "ranks", 1}},
-    []<class N>(Bytes<N> payload, Count<N> n) { return 2.0 * payload * (n - 1.0) / n; }};
+    []<class N>(Bytes<N> payload, Count<N> n) { return 2.0 * payload * (n - 1.0) / n; },
+    Unit::Traffic};
 
 inline constexpr Formula shard_exchange_bytes{
-    "shard_exchange_bytes", "bytes that a rank sends in an all-gather, reduce-scatter or all-to-all",
+    "shard_exchange_bytes",
+    "bytes that a rank sends in an all-gather, reduce-scatter or all-to-all",
     Source{"nccl-perf", "(n - 1)/n of the payload"},
     std::array{Arg{"payload", "S", "payload"}, Arg{"n", "n", "ranks", 1}},
-    []<class N>(Bytes<N> payload, Count<N> n) { return payload * (n - 1.0) / n; }};
+    []<class N>(Bytes<N> payload, Count<N> n) { return payload * (n - 1.0) / n; },
+    Unit::Traffic};
 
 inline constexpr Formula transfer_time{
     "transfer_time", "seconds at the rate of a link", Source{"identity", "bytes / bandwidth"},
@@ -29,54 +34,73 @@ inline constexpr Formula transfer_time{
     []<class N>(Bytes<N> bytes, BytesPerSec<N> bandwidth) { return bytes / bandwidth; }};
 
 inline constexpr Formula layer_message_bytes{
-    "layer_message_bytes", "payload of a tensor parallel collective: one layer's hidden states", Source{"megatron-2019", "section 3"},
-    std::array{Arg{"tokens", "T", "tokens"}, Arg{"h", "h", "hidden size"}, Arg{"element", "e", "bytes of an element"}},
-    []<class N>(Tokens<N> tokens, Count<N> h, BytesPerToken<N> element) { return tokens * h * element; }};
+    "layer_message_bytes",
+    "payload of a tensor parallel collective: one layer's hidden states",
+    Source{"megatron-2019", "section 3"},
+    std::array{Arg{"tokens", "T", "tokens"}, Arg{"h", "h", "hidden size"},
+               Arg{"element", "e", "bytes of an element"}},
+    []<class N>(Tokens<N> tokens, Count<N> h, BytesPerToken<N> element) { return tokens * h * element; },
+    Unit::Traffic};
 
 inline constexpr Formula tensor_parallel_bytes{
-    "tensor_parallel_bytes", "bytes that a rank sends for tensor parallelism in a step",
+    "tensor_parallel_bytes",
+    "bytes that a rank sends for tensor parallelism in a step",
     Source{"megatron-2019", "section 3; sequence parallelism: korthikanti-2022"},
-    std::array{Arg{"collectives", "n_c", "gathers and scatters of a layer and micro-batch"}, Arg{"payload", "S", "payload"},
-               Arg{"t", "t", "tensor parallel degree", 1}, Arg{"layers", "L_s", "layers of the stage"},
-               Arg{"m", "m", "micro-batches of a step"}},
+    std::array{Arg{"collectives", "n_c", "gathers and scatters of a layer and micro-batch"},
+               Arg{"payload", "S", "payload"}, Arg{"t", "t", "tensor parallel degree", 1},
+               Arg{"layers", "L_s", "layers of the stage"}, Arg{"m", "m", "micro-batches of a step"}},
     []<class N>(Count<N> collectives, Bytes<N> payload, Count<N> t, Count<N> layers, Count<N> m) {
       return collectives * ((t - 1.0) / t) * payload * layers * m;
-    }};
+    },
+    Unit::Traffic};
 
 inline constexpr Formula pipeline_bytes{
-    "pipeline_bytes", "bytes that a stage sends to its neighbours in a step", Source{"megatron-2021", "section 4.1"},
-    std::array{Arg{"forward", "n_f", "chunks that send activations"}, Arg{"backward", "n_b", "chunks that send gradients"},
-               Arg{"m", "m", "micro-batches of a step"}, Arg{"payload", "S", "message of the whole hidden state"},
+    "pipeline_bytes",
+    "bytes that a stage sends to its neighbours in a step",
+    Source{"megatron-2021", "section 4.1"},
+    std::array{Arg{"forward", "n_f", "chunks that send activations"},
+               Arg{"backward", "n_b", "chunks that send gradients"}, Arg{"m", "m", "micro-batches of a step"},
+               Arg{"payload", "S", "message of the whole hidden state"},
                Arg{"t", "t", "ranks that share a message", 1}},
     []<class N>(Count<N> forward, Count<N> backward, Count<N> m, Bytes<N> payload, Count<N> t) {
       return (forward + backward) * m * payload / t;
-    }};
+    },
+    Unit::Traffic};
 
 inline constexpr Formula context_ring_bytes{
-    "context_ring_bytes", "bytes that a rank sends for ring attention in a step",
+    "context_ring_bytes",
+    "bytes that a rank sends for ring attention in a step",
     Source{"ring-attention-2023", "keys and values c - 1 times forward, twice that backward"},
-    std::array{Arg{"c", "c", "context parallel degree", 1}, Arg{"tokens", "T", "tokens of a rank"}, Arg{"kv", "kv", "key or value width"},
-               Arg{"t", "t", "tensor parallel degree", 1}, Arg{"element", "e", "bytes of an element"},
-               Arg{"layers", "L_s", "layers of the stage"}, Arg{"m", "m", "micro-batches of a step"}},
-    []<class N>(Count<N> c, Tokens<N> tokens, Count<N> kv, Count<N> t, BytesPerToken<N> element, Count<N> layers, Count<N> m) {
-      return 3.0 * (c - 1.0) * tokens * (2.0 * kv / t) * element * layers * m;
-    }};
-
-inline constexpr Formula context_all_to_all_bytes{
-    "context_all_to_all_bytes", "bytes that a rank sends for all-to-all context parallelism in a step",
-    Source{"ulysses-2023", "queries, keys, values in and outputs back, forward and backward"},
-    std::array{Arg{"c", "c", "context parallel degree", 1}, Arg{"tokens", "T", "tokens of a rank"}, Arg{"q", "q", "query width"},
+    std::array{Arg{"c", "c", "context parallel degree", 1}, Arg{"tokens", "T", "tokens of a rank"},
                Arg{"kv", "kv", "key or value width"}, Arg{"t", "t", "tensor parallel degree", 1},
                Arg{"element", "e", "bytes of an element"}, Arg{"layers", "L_s", "layers of the stage"},
                Arg{"m", "m", "micro-batches of a step"}},
-    []<class N>(Count<N> c, Tokens<N> tokens, Count<N> q, Count<N> kv, Count<N> t, BytesPerToken<N> element, Count<N> layers, Count<N> m) {
+    []<class N>(Count<N> c, Tokens<N> tokens, Count<N> kv, Count<N> t, BytesPerToken<N> element,
+                Count<N> layers,
+                Count<N> m) { return 3.0 * (c - 1.0) * tokens * (2.0 * kv / t) * element * layers * m; },
+    Unit::Traffic};
+
+inline constexpr Formula context_all_to_all_bytes{
+    "context_all_to_all_bytes",
+    "bytes that a rank sends for all-to-all context parallelism in a step",
+    Source{"ulysses-2023", "queries, keys, values in and outputs back, forward and backward"},
+    std::array{Arg{"c", "c", "context parallel degree", 1}, Arg{"tokens", "T", "tokens of a rank"},
+               Arg{"q", "q", "query width"}, Arg{"kv", "kv", "key or value width"},
+               Arg{"t", "t", "tensor parallel degree", 1}, Arg{"element", "e", "bytes of an element"},
+               Arg{"layers", "L_s", "layers of the stage"}, Arg{"m", "m", "micro-batches of a step"}},
+    []<class N>(Count<N> c, Tokens<N> tokens, Count<N> q, Count<N> kv, Count<N> t, BytesPerToken<N> element,
+                Count<N> layers, Count<N> m) {
       return 2.0 * ((c - 1.0) / c) * tokens * ((2.0 * q + 2.0 * kv) / t) * element * layers * m;
-    }};
+    },
+    Unit::Traffic};
 
 inline constexpr Formula parameter_bytes{
-    "parameter_bytes", "payload of a collective over the parameters of a rank", Source{"zero-2020", "section 7"},
+    "parameter_bytes",
+    "payload of a collective over the parameters of a rank",
+    Source{"zero-2020", "section 7"},
     std::array{Arg{"params", "N_s", "parameters of this GPU"}, Arg{"width", "w", "bytes per parameter"}},
-    []<class N>(Params<N> params, BytesPerParam<N> width) { return params * width; }};
+    []<class N>(Params<N> params, BytesPerParam<N> width) { return params * width; },
+    Unit::Traffic};
 
 inline constexpr Formula zero_elements{
     "zero_elements", "elements that data parallelism moves, in units of the rank's parameters",
@@ -130,50 +154,63 @@ namespace detail {
 template <Recorder R>
 BytesPerSec<typename R::Num> rate(R& rec, const Problem& problem, GroupShape g, std::string_view symbol) {
   const Link link = link_of(problem.cluster(), g);
-  return figure<BytesPerSec<typename R::Num>>(rec, symbol, name_of(problem.cluster(), link), bandwidth_of(problem.cluster(), link));
+  return figure<BytesPerSec<typename R::Num>>(rec, symbol, name_of(problem.cluster(), link),
+                                              bandwidth_of(problem.cluster(), link));
 }
 
 template <Recorder R>
 void tensor_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
-                    Bytes<typename R::Num> message, Count<typename R::Num> layers, Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+                    Bytes<typename R::Num> message, Count<typename R::Num> layers, Count<typename R::Num> m,
+                    CommCost<typename R::Num>& out) {
   using N = typename R::Num;
   if (plan.tp == 1) return;
-  const auto n = rec.template in<Count<N>>({"n_c", "4 gathers and 4 scatters of a layer and micro-batch", "tensor parallelism"}, 8);
-  out.tensor.bytes = rec.apply(tensor_parallel_bytes, {"comm.tp", "V_tp", "tensor parallel"}, n, message, in.tp, layers, m);
+  const auto n = rec.template in<Count<N>>(
+      {"n_c", "4 gathers and 4 scatters of a layer and micro-batch", "tensor parallelism"}, 8);
+  out.tensor.bytes =
+      rec.apply(tensor_parallel_bytes, {"comm.tp", "V_tp", "tensor parallel"}, n, message, in.tp, layers, m);
   const auto w = rate(rec, problem, group_of(plan, Axis::Tp), "W_tp");
-  out.tensor.seconds = rec.apply(transfer_time, {"comm.tp_time", "t_tp", "tensor parallel at link rate"}, out.tensor.bytes, w);
+  out.tensor.seconds =
+      rec.apply(transfer_time, {"comm.tp_time", "t_tp", "tensor parallel at link rate"}, out.tensor.bytes, w);
   if (!plan.sequence_parallel) return;
-  const auto again = rec.template in<Count<N>>({"n_g", "gathers of saved inputs for the weight gradients", "sequence parallelism"}, 2);
-  out.tensor_regather.bytes = rec.apply(tensor_parallel_bytes, {"comm.tp_regather", "V_tp_again", "backward re-gather of saved inputs"}, again,
-                                        message, in.tp, layers, m);
-  out.tensor_regather.seconds = rec.apply(transfer_time, {"comm.tp_regather_time", "t_tp_again", "re-gather at link rate"}, out.tensor_regather.bytes, w);
+  const auto again = rec.template in<Count<N>>(
+      {"n_g", "gathers of saved inputs for the weight gradients", "sequence parallelism"}, 2);
+  out.tensor_regather.bytes = rec.apply(
+      tensor_parallel_bytes, {"comm.tp_regather", "V_tp_again", "backward re-gather of saved inputs"}, again,
+      message, in.tp, layers, m);
+  out.tensor_regather.seconds =
+      rec.apply(transfer_time, {"comm.tp_regather_time", "t_tp_again", "re-gather at link rate"},
+                out.tensor_regather.bytes, w);
 }
 
 template <Recorder R>
-void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, Tokens<typename R::Num> tokens,
-                     Count<typename R::Num> layers, Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
+                     Tokens<typename R::Num> tokens, Count<typename R::Num> layers, Count<typename R::Num> m,
+                     CommCost<typename R::Num>& out) {
   using N = typename R::Num;
   if (plan.cp == 1) return;
   const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
   const Item item{"comm.cp", "V_cp", "context parallel"};
-  out.context.bytes = problem.recipe.cp_mode == CpMode::Ring
-                          ? rec.apply(context_ring_bytes, item, in.cp, tokens, in.kv, in.tp, e, layers, m)
-                          : rec.apply(context_all_to_all_bytes, item, in.cp, tokens, in.query, in.kv, in.tp, e, layers, m);
-  out.context.seconds = rec.apply(transfer_time, {"comm.cp_time", "t_cp", "context parallel at link rate"}, out.context.bytes,
-                                  rate(rec, problem, group_of(plan, Axis::Cp), "W_cp"));
+  out.context.bytes =
+      problem.recipe.cp_mode == CpMode::Ring
+          ? rec.apply(context_ring_bytes, item, in.cp, tokens, in.kv, in.tp, e, layers, m)
+          : rec.apply(context_all_to_all_bytes, item, in.cp, tokens, in.query, in.kv, in.tp, e, layers, m);
+  out.context.seconds = rec.apply(transfer_time, {"comm.cp_time", "t_cp", "context parallel at link rate"},
+                                  out.context.bytes, rate(rec, problem, group_of(plan, Axis::Cp), "W_cp"));
 }
 
 template <Recorder R>
-void pipeline_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, int stage,
-                      Bytes<typename R::Num> message, Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+void pipeline_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
+                      int stage, Bytes<typename R::Num> message, Count<typename R::Num> m,
+                      CommCost<typename R::Num>& out) {
   using N = typename R::Num;
   if (plan.pp == 1) return;
   const Count<N> forward = stage == plan.pp - 1 ? in.vpp - 1.0 : 1.0 * in.vpp;
   const Count<N> backward = stage == 0 ? in.vpp - 1.0 : 1.0 * in.vpp;
   const Count<N> whole = plan.sequence_parallel ? in.tp : Count<N>{1.0};
-  out.pipeline.bytes = rec.apply(pipeline_bytes, {"comm.pp", "V_pp", "pipeline parallel"}, forward, backward, m, message, whole);
-  out.pipeline.seconds = rec.apply(transfer_time, {"comm.pp_time", "t_pp", "pipeline parallel at link rate"}, out.pipeline.bytes,
-                                   rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));
+  out.pipeline.bytes = rec.apply(pipeline_bytes, {"comm.pp", "V_pp", "pipeline parallel"}, forward, backward,
+                                 m, message, whole);
+  out.pipeline.seconds = rec.apply(transfer_time, {"comm.pp_time", "t_pp", "pipeline parallel at link rate"},
+                                   out.pipeline.bytes, rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));
 }
 
 constexpr Axis axis_of(Group group) {
@@ -188,20 +225,26 @@ constexpr Axis axis_of(Group group) {
 
 /// One row of the profile: bytes a step and seconds, as items comm.dp.<row id>.
 template <Recorder R>
-Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, const CommRow& row,
-                                  Params<typename R::Num> params, Count<typename R::Num> m) {
+Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                  const Plan& plan, const CommRow& row, Params<typename R::Num> params,
+                                  Count<typename R::Num> m) {
   using N = typename R::Num;
-  const auto width = rec.template in<BytesPerParam<N>>({"w", row.title, problem.profile().origin}, width_of(row.width, row.bytes_per_param, problem.recipe));
+  const auto width = rec.template in<BytesPerParam<N>>(
+      {"w", row.title, problem.profile().origin}, width_of(row.width, row.bytes_per_param, problem.recipe));
   const Params<N> share = row.group == Group::Replicate ? params / in.shard : params;
   const Bytes<N> payload = parameter_bytes(share, width);
   const Count<N> n = ways(in, row.group);
-  const Bytes<N> once = row.collective == Collective::AllReduce ? all_reduce_bytes(payload, n) : shard_exchange_bytes(payload, n);
+  const Bytes<N> once = row.collective == Collective::AllReduce ? all_reduce_bytes(payload, n)
+                                                                : shard_exchange_bytes(payload, n);
   const Bytes<N> bytes = row.times == Times::PerMicroBatch ? once * m : once;
   const auto w = rate(rec, problem, group_of(plan, axis_of(row.group)), "W_dp");
   if constexpr (R::traced) {
     const std::string id = "comm.dp." + row.id, time_id = id + "_time", time_symbol = "t_" + row.symbol;
-    const std::string_view source = row.collective == Collective::AllReduce ? all_reduce_bytes.source.where : shard_exchange_bytes.source.where;
-    const Bytes<N> named = rec.item({id, row.symbol, row.title, Source{"nccl-perf", source}}, bytes);
+    const std::string_view source = row.collective == Collective::AllReduce
+                                        ? all_reduce_bytes.source.where
+                                        : shard_exchange_bytes.source.where;
+    const Bytes<N> named =
+        rec.item({id, row.symbol, row.title, Source{"nccl-perf", source}, Unit::Traffic}, bytes);
     return {named, rec.apply(transfer_time, {time_id, time_symbol, row.title}, named, w)};
   } else {
     return {bytes, transfer_time(bytes, w)};
@@ -209,8 +252,8 @@ Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, con
 }
 
 template <Recorder R>
-void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, Params<typename R::Num> params,
-                  Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
+                  Params<typename R::Num> params, Count<typename R::Num> m, CommCost<typename R::Num>& out) {
   for (const CommRow& row : problem.profile().rows(plan.sharding)->traffic) {
     if (!applies(row.when, problem.recipe, plan) || group_of(plan, axis_of(row.group)).size == 1) continue;
     const auto t = data_row(rec, in, problem, plan, row, params, m);
@@ -220,19 +263,21 @@ void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
     out.data_behind[at] = out.used[at] ? out.data_behind[at] + t.seconds : t.seconds;
     out.used[at] = true;
   }
-  out.data.bytes = rec.item({"comm.dp", "V_dp", "data parallel"}, out.data.bytes);
+  out.data.bytes = rec.item({"comm.dp", "V_dp", "data parallel", {}, Unit::Traffic}, out.data.bytes);
   out.data.seconds = rec.item({"comm.dp_time", "t_dp", "data parallel at link rate"}, out.data.seconds);
 }
 
 }  // namespace detail
 
 template <Recorder R>
-CommCost<typename R::Num> comm_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, int stage,
-                                    const ParamsCost<typename R::Num>& params, Tokens<typename R::Num> tokens, Count<typename R::Num> m) {
+CommCost<typename R::Num> comm_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                    const Plan& plan, int stage, const ParamsCost<typename R::Num>& params,
+                                    Tokens<typename R::Num> tokens, Count<typename R::Num> m) {
   using N = typename R::Num;
   CommCost<N> out;
   const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
-  const auto message = rec.apply(layer_message_bytes, {"comm.message", "S", "hidden states of one micro-batch"}, tokens, in.hidden, e);
+  const auto message = rec.apply(
+      layer_message_bytes, {"comm.message", "S", "hidden states of one micro-batch"}, tokens, in.hidden, e);
   detail::tensor_traffic(rec, in, problem, plan, message, params.stage_layers, m, out);
   detail::context_traffic(rec, in, problem, plan, tokens, params.stage_layers, m, out);
   detail::pipeline_traffic(rec, in, problem, plan, stage, message, m, out);

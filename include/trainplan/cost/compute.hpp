@@ -11,18 +11,23 @@ inline constexpr Formula attention_flops_causal{
     "attention_flops_causal", "attention FLOPs of a token, causal half counted",
     Source{"megatron-lm", "training.py since 2025-03: 6 L q s forward and backward"},
     std::array{Arg{"L", "L", "layers"}, Arg{"q", "q", "query width"}, Arg{"s", "s", "sequence length"}},
-    []<class N>(Count<N> l, Count<N> q, Tokens<N> s) { return as<kFlops - kTokens>(6.0 * l * q * as<kCount>(s)); }};
+    []<class N>(Count<N> l, Count<N> q, Tokens<N> s) {
+      return as<kFlops - kTokens>(6.0 * l * q * as<kCount>(s));
+    }};
 
 inline constexpr Formula attention_flops_full{
     "attention_flops_full", "attention FLOPs of a token, full matrix counted",
     Source{"palm-2022", "appendix B: 12 L q s forward and backward"},
     std::array{Arg{"L", "L", "layers"}, Arg{"q", "q", "query width"}, Arg{"s", "s", "sequence length"}},
-    []<class N>(Count<N> l, Count<N> q, Tokens<N> s) { return as<kFlops - kTokens>(12.0 * l * q * as<kCount>(s)); }};
+    []<class N>(Count<N> l, Count<N> q, Tokens<N> s) {
+      return as<kFlops - kTokens>(12.0 * l * q * as<kCount>(s));
+    }};
 
 inline constexpr Formula train_flops_per_token{
     "train_flops_per_token", "model FLOPs of a token, forward and backward",
     Source{"kaplan-2020", "6 per parameter in a matrix product, plus attention"},
-    std::array{Arg{"gemm", "N_g", "parameters in matrix products"}, Arg{"attention", "F_attn", "attention FLOPs of a token"}},
+    std::array{Arg{"gemm", "N_g", "parameters in matrix products"},
+               Arg{"attention", "F_attn", "attention FLOPs of a token"}},
     []<class N>(Params<N> gemm, FlopsPerToken<N> attention) {
       return as<kFlops - kTokens>(6.0 * gemm) + attention;
     }};
@@ -41,26 +46,35 @@ inline constexpr Formula ideal_step_time{
     }};
 
 inline constexpr Formula mfu{
-    "mfu", "model FLOPs utilisation", Source{"palm-2022", "appendix B; recomputed FLOPs do not count"},
+    "mfu",
+    "model FLOPs utilisation",
+    Source{"palm-2022", "appendix B; recomputed FLOPs do not count"},
     std::array{Arg{"ideal", "T_ideal", "ideal step time"}, Arg{"step", "T_step", "step time", 1e-12}},
-    []<class N>(Seconds<N> ideal, Seconds<N> step) { return ideal / step; }};
+    []<class N>(Seconds<N> ideal, Seconds<N> step) { return ideal / step; },
+    Unit::Share};
 
-inline constexpr Formula hfu{
-    "hfu", "hardware FLOPs utilisation", Source{"korthikanti-2022", "appendix A; recomputed FLOPs count"},
-    std::array{Arg{"mfu", "MFU", "model FLOPs utilisation"}, Arg{"model", "F_tok", "model FLOPs of a token", 1e-9},
-               Arg{"recomputed", "F_re", "recomputed FLOPs of a token"}},
-    []<class N>(Count<N> u, FlopsPerToken<N> model, FlopsPerToken<N> recomputed) {
-      return u * (model + recomputed) / model;
-    }};
+inline constexpr Formula hfu{"hfu",
+                             "hardware FLOPs utilisation",
+                             Source{"korthikanti-2022", "appendix A; recomputed FLOPs count"},
+                             std::array{Arg{"mfu", "MFU", "model FLOPs utilisation"},
+                                        Arg{"model", "F_tok", "model FLOPs of a token", 1e-9},
+                                        Arg{"recomputed", "F_re", "recomputed FLOPs of a token"}},
+                             []<class N>(Count<N> u, FlopsPerToken<N> model, FlopsPerToken<N> recomputed) {
+                               return u * (model + recomputed) / model;
+                             },
+                             Unit::Share};
 
-inline constexpr Formula step_time_at_mfu{
-    "step_time_at_mfu", "step time that a given MFU means", Source{"palm-2022", "appendix B"},
-    std::array{Arg{"ideal", "T_ideal", "ideal step time"}, Arg{"mfu", "MFU", "model FLOPs utilisation", 1e-9, 1}},
-    []<class N>(Seconds<N> ideal, Count<N> u) { return ideal / u; }};
+inline constexpr Formula step_time_at_mfu{"step_time_at_mfu", "step time that a given MFU means",
+                                          Source{"palm-2022", "appendix B"},
+                                          std::array{Arg{"ideal", "T_ideal", "ideal step time"},
+                                                     Arg{"mfu", "MFU", "model FLOPs utilisation", 1e-9, 1}},
+                                          []<class N>(Seconds<N> ideal, Count<N> u) { return ideal / u; }};
 
 inline constexpr Formula recompute_flops_full{
-    "recompute_flops_full", "FLOPs that full recompute adds to a token", Source{"korthikanti-2022", "one forward of three"},
-    std::array{Arg{"model", "F_tok", "model FLOPs of a token"}, Arg{"share", "k/L_s", "share of layers that are recomputed", 0, 1}},
+    "recompute_flops_full", "FLOPs that full recompute adds to a token",
+    Source{"korthikanti-2022", "one forward of three"},
+    std::array{Arg{"model", "F_tok", "model FLOPs of a token"},
+               Arg{"share", "k/L_s", "share of layers that are recomputed", 0, 1}},
     []<class N>(FlopsPerToken<N> model, Count<N> share) { return share * model / 3.0; }};
 
 inline constexpr Formula recompute_flops_selective{
@@ -99,25 +113,39 @@ struct ComputeCost {
 };
 
 template <Recorder R>
-ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
-                                          Params<typename R::Num> gemm, Count<typename R::Num> recomputed_share) {
+ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                          const Plan& plan, Params<typename R::Num> gemm,
+                                          Count<typename R::Num> recomputed_share) {
   using N = typename R::Num;
   ComputeCost<N> out;
-  const auto half = rec.apply(attention_flops_causal, {"compute.attention_causal", "F_attn", ""}, in.layers, in.query, in.sequence);
-  const auto whole = rec.apply(attention_flops_full, {"compute.attention_full", "F_attn_full", ""}, in.layers, in.query, in.sequence);
+  const auto half = rec.apply(attention_flops_causal, {"compute.attention_causal", "F_attn", ""}, in.layers,
+                              in.query, in.sequence);
+  const auto whole = rec.apply(attention_flops_full, {"compute.attention_full", "F_attn_full", ""}, in.layers,
+                               in.query, in.sequence);
   out.attention = half;
-  out.causal = rec.apply(train_flops_per_token, {"compute.flops_per_token_causal", "F_tok", "model FLOPs of a token, causal"}, gemm, half);
-  out.full = rec.apply(train_flops_per_token, {"compute.flops_per_token_full", "F_full", "model FLOPs of a token, full matrix"}, gemm, whole);
+  out.causal =
+      rec.apply(train_flops_per_token,
+                {"compute.flops_per_token_causal", "F_tok", "model FLOPs of a token, causal"}, gemm, half);
+  out.full = rec.apply(train_flops_per_token,
+                       {"compute.flops_per_token_full", "F_full", "model FLOPs of a token, full matrix"},
+                       gemm, whole);
   out.tokens = rec.apply(step_tokens, {"compute.tokens_per_step", "D_step", ""}, in.batch, in.sequence);
-  out.ideal_causal = rec.apply(ideal_step_time, {"compute.ideal_causal", "T_ideal", "ideal step, causal"}, out.tokens, out.causal, in.gpus, in.peak);
-  out.ideal_full = rec.apply(ideal_step_time, {"compute.ideal_full", "T_ideal_full", "ideal step, full matrix"}, out.tokens, out.full, in.gpus, in.peak);
+  out.ideal_causal = rec.apply(ideal_step_time, {"compute.ideal_causal", "T_ideal", "ideal step, causal"},
+                               out.tokens, out.causal, in.gpus, in.peak);
+  out.ideal_full =
+      rec.apply(ideal_step_time, {"compute.ideal_full", "T_ideal_full", "ideal step, full matrix"},
+                out.tokens, out.full, in.gpus, in.peak);
   out.ideal = problem.recipe.convention == FlopConvention::Causal ? out.ideal_causal : out.ideal_full;
   const Item item{"compute.recomputed_flops", "F_re", "recomputed FLOPs of a token"};
   switch (plan.recompute) {
     case Recompute::None: out.recomputed = rec.item(item, FlopsPerToken<N>{N(0.0)}); break;
-    case Recompute::Selective: out.recomputed = rec.apply(recompute_flops_selective, item, out.attention); break;
+    case Recompute::Selective:
+      out.recomputed = rec.apply(recompute_flops_selective, item, out.attention);
+      break;
     case Recompute::Layers:
-    case Recompute::Full: out.recomputed = rec.apply(recompute_flops_full, item, out.causal, recomputed_share); break;
+    case Recompute::Full:
+      out.recomputed = rec.apply(recompute_flops_full, item, out.causal, recomputed_share);
+      break;
   }
   return out;
 }

@@ -8,35 +8,53 @@
 namespace trainplan {
 
 inline constexpr Formula cluster_mtbf{
-    "cluster_mtbf", "mean time between failures of a job", Source{"llama-3-2024", "independent GPUs: M = M_gpu / G"},
-    std::array{Arg{"gpu_mtbf", "M_gpu", "mean time between failures of one GPU"}, Arg{"gpus", "G", "GPUs", 1}},
+    "cluster_mtbf", "mean time between failures of a job",
+    Source{"llama-3-2024", "independent GPUs: M = M_gpu / G"},
+    std::array{Arg{"gpu_mtbf", "M_gpu", "mean time between failures of one GPU"},
+               Arg{"gpus", "G", "GPUs", 1}},
     []<class N>(Seconds<N> gpu_mtbf, Count<N> gpus) { return gpu_mtbf / gpus; }};
 
 inline constexpr Formula goodput{
-    "goodput", "share of wall-clock time that moves training forward",
+    "goodput",
+    "share of wall-clock time that moves training forward",
     Source{"daly-2006", "(1 - (T_d + T_r + T_l + tau/2)/M) / (1 + delta/tau)"},
-    std::array{Arg{"delta", "delta", "time that one save costs"}, Arg{"tau", "tau", "interval between saves", 1e-9},
-               Arg{"mtbf", "M", "mean time between failures of the job", 1e-9}, Arg{"detect", "T_d", "time to notice a failure"},
-               Arg{"restart", "T_r", "time to restart"}, Arg{"load", "T_l", "time to load a checkpoint"}},
-    []<class N>(Seconds<N> delta, Seconds<N> tau, Seconds<N> mtbf, Seconds<N> detect, Seconds<N> restart, Seconds<N> load) {
+    std::array{Arg{"delta", "delta", "time that one save costs"},
+               Arg{"tau", "tau", "interval between saves", 1e-9},
+               Arg{"mtbf", "M", "mean time between failures of the job", 1e-9},
+               Arg{"detect", "T_d", "time to notice a failure"}, Arg{"restart", "T_r", "time to restart"},
+               Arg{"load", "T_l", "time to load a checkpoint"}},
+    []<class N>(Seconds<N> delta, Seconds<N> tau, Seconds<N> mtbf, Seconds<N> detect, Seconds<N> restart,
+                Seconds<N> load) {
       return (1.0 - (detect + restart + load + tau / 2.0) / mtbf) / (delta / tau + 1.0);
-    }};
+    },
+    Unit::Share};
 
 inline constexpr Formula failure_share{
-    "failure_share", "share of wall-clock time that one part of a recovery takes", Source{"daly-2006", "term / M"},
-    std::array{Arg{"time", "T", "time of that part in one failure"}, Arg{"mtbf", "M", "mean time between failures of the job", 1e-9}},
-    []<class N>(Seconds<N> time, Seconds<N> mtbf) { return time / mtbf; }};
+    "failure_share",
+    "share of wall-clock time that one part of a recovery takes",
+    Source{"daly-2006", "term / M"},
+    std::array{Arg{"time", "T", "time of that part in one failure"},
+               Arg{"mtbf", "M", "mean time between failures of the job", 1e-9}},
+    []<class N>(Seconds<N> time, Seconds<N> mtbf) { return time / mtbf; },
+    Unit::Share};
 
 inline constexpr Formula rollback_share{
-    "rollback_share", "share of wall-clock time that is computed twice", Source{"young-1974", "half an interval for each failure"},
-    std::array{Arg{"tau", "tau", "interval between saves"}, Arg{"mtbf", "M", "mean time between failures of the job", 1e-9}},
-    []<class N>(Seconds<N> tau, Seconds<N> mtbf) { return tau / 2.0 / mtbf; }};
+    "rollback_share",
+    "share of wall-clock time that is computed twice",
+    Source{"young-1974", "half an interval for each failure"},
+    std::array{Arg{"tau", "tau", "interval between saves"},
+               Arg{"mtbf", "M", "mean time between failures of the job", 1e-9}},
+    []<class N>(Seconds<N> tau, Seconds<N> mtbf) { return tau / 2.0 / mtbf; },
+    Unit::Share};
 
 inline constexpr Formula saving_share{
-    "saving_share", "share of wall-clock time spent saving", Source{"daly-2006", "G delta / tau"},
+    "saving_share",
+    "share of wall-clock time spent saving",
+    Source{"daly-2006", "G delta / tau"},
     std::array{Arg{"goodput", "G_p", "goodput"}, Arg{"delta", "delta", "time that one save costs"},
                Arg{"tau", "tau", "interval between saves", 1e-9}},
-    []<class N>(Count<N> g, Seconds<N> delta, Seconds<N> tau) { return g * delta / tau; }};
+    []<class N>(Count<N> g, Seconds<N> delta, Seconds<N> tau) { return g * delta / tau; },
+    Unit::Share};
 
 inline constexpr Formula observed_mtbf{
     "observed_mtbf", "mean time between failures that were counted",
@@ -90,17 +108,21 @@ struct GoodputCost {
 };
 
 template <Recorder R>
-GoodputCost<typename R::Num> goodput_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, Seconds<typename R::Num> delta) {
+GoodputCost<typename R::Num> goodput_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                          Seconds<typename R::Num> delta) {
   using N = typename R::Num;
   const ClusterSpec& c = problem.cluster();
   GoodputCost<N> out;
-  out.mtbf = rec.apply(cluster_mtbf, {"goodput.mtbf", "M", ""}, figure<Seconds<N>>(rec, "M_gpu", "mean time between failures of one GPU", c.gpu_mtbf), in.gpus);
+  out.mtbf = rec.apply(cluster_mtbf, {"goodput.mtbf", "M", ""},
+                       figure<Seconds<N>>(rec, "M_gpu", "mean time between failures of one GPU", c.gpu_mtbf),
+                       in.gpus);
   out.interval = rec.apply(young_interval, {"checkpoint.interval", "tau", ""}, delta, out.mtbf);
   out.waste = rec.apply(minimum_waste, {"checkpoint.waste", "w_min", ""}, delta, out.mtbf);
   const auto detect = figure<Seconds<N>>(rec, "T_d", "time to notice a failure", c.detect);
   const auto restart = figure<Seconds<N>>(rec, "T_r", "time to restart", c.restart);
   const auto load = figure<Seconds<N>>(rec, "T_l", "time to load a checkpoint", c.load);
-  out.goodput = rec.apply(goodput, {"goodput", "G_p", "goodput"}, delta, out.interval, out.mtbf, detect, restart, load);
+  out.goodput =
+      rec.apply(goodput, {"goodput", "G_p", "goodput"}, delta, out.interval, out.mtbf, detect, restart, load);
   rec.apply(saving_share, {"goodput.saving", "x_save", "saving"}, out.goodput, delta, out.interval);
   rec.apply(failure_share, {"goodput.detect", "x_d", "noticing failures"}, detect, out.mtbf);
   rec.apply(failure_share, {"goodput.restart", "x_r", "restarting"}, restart, out.mtbf);

@@ -13,7 +13,8 @@ namespace trainplan {
 /// Leaves over N = double or Sym. Letters: formulas use the papers' symbols.
 template <class N>
 struct Inputs {
-  Count<N> layers, hidden, heads, query, kv, head_dim, ffn, vocab, positions, mlp_matrices, norm_vectors;  // model
+  Count<N> layers, hidden, heads, query, kv, head_dim, ffn, vocab, positions, mlp_matrices,
+      norm_vectors;  // model
   Tokens<N> sequence;
   Count<N> batch, micro_batch;
   Count<N> tp, pp, vpp, cp, dp, shard, gpus;
@@ -32,8 +33,8 @@ Q from_file(R& rec, std::string_view symbol, std::string_view meaning, const std
   }
 }
 template <class R>
-Count<typename R::Num> count(R& rec, std::string_view symbol, std::string_view meaning, const std::string& file,
-                             std::string_view pointer, std::int64_t value) {
+Count<typename R::Num> count(R& rec, std::string_view symbol, std::string_view meaning,
+                             const std::string& file, std::string_view pointer, std::int64_t value) {
   return from_file<Count<typename R::Num>>(rec, symbol, meaning, file, pointer, static_cast<double>(value));
 }
 }  // namespace detail
@@ -55,7 +56,8 @@ Inputs<typename R::Num> bind(R& rec, const Problem& problem, const Plan& plan) {
   in.layers = count(rec, "L", "transformer layers", m.origin, "/num_hidden_layers", m.layers);
   in.hidden = count(rec, "h", "hidden size", m.origin, "/hidden_size", m.hidden);
   in.heads = count(rec, "a", "attention heads", m.origin, "/num_attention_heads", m.heads);
-  in.query = count(rec, "q", "query width: heads x head size", m.origin, "/num_attention_heads", m.query_width());
+  in.query =
+      count(rec, "q", "query width: heads x head size", m.origin, "/num_attention_heads", m.query_width());
   in.kv = count(rec, "kv", "key or value width: KV heads x head size", m.origin, "/num_key_value_heads",
                 m.kv_width());
   in.head_dim = count(rec, "hd", "head size", m.origin, "/head_dim", m.head_dim);
@@ -63,11 +65,12 @@ Inputs<typename R::Num> bind(R& rec, const Problem& problem, const Plan& plan) {
   in.vocab = count(rec, "V", "vocabulary", m.origin, "/vocab_size", m.vocab);
   in.positions = count(rec, "n_pos", "rows of the learned position table", m.origin, "/n_positions",
                        m.learned_positions);
-  in.mlp_matrices = count(rec, "n_mlp", "matrices of the MLP (3 gated, 2 plain)", m.origin, "/model_type",
-                          m.mlp_matrices);
-  in.norm_vectors = count(rec, "n_w", "weight vectors of a norm (1 RMSNorm, 2 LayerNorm)", m.origin, "/model_type",
-                          m.norm_vectors);
-  in.sequence = rec.template in<Tokens<N>>({"s", "sequence length", "run /sequence"}, static_cast<double>(r.sequence));
+  in.mlp_matrices =
+      count(rec, "n_mlp", "matrices of the MLP (3 gated, 2 plain)", m.origin, "/model_type", m.mlp_matrices);
+  in.norm_vectors = count(rec, "n_w", "weight vectors of a norm (1 RMSNorm, 2 LayerNorm)", m.origin,
+                          "/model_type", m.norm_vectors);
+  in.sequence =
+      rec.template in<Tokens<N>>({"s", "sequence length", "run /sequence"}, static_cast<double>(r.sequence));
   in.batch = count(rec, "B", "global batch in sequences", run, "/global_batch", r.global_batch);
   in.micro_batch = count(rec, "b", "micro-batch in sequences", p, "/micro_batch", plan.micro_batch);
   in.tp = count(rec, "t", "tensor parallel degree", p, "/tp", plan.tp);
@@ -76,8 +79,10 @@ Inputs<typename R::Num> bind(R& rec, const Problem& problem, const Plan& plan) {
   in.cp = count(rec, "c", "context parallel degree", p, "/cp", plan.cp);
   in.dp = count(rec, "d", "data parallel degree", p, "/dp", plan.dp);
   in.shard = count(rec, "d_s", "ranks that share one copy of sharded state", p, "/shard_size", plan.shard);
-  in.gpus = count(rec, "G", "GPUs", problem.cluster().origin, "/nodes x /gpus_per_node", problem.cluster().gpus());
-  in.peak = figure<FlopsPerSec<N>>(rec, "P", "dense bf16 peak of one GPU", problem.cluster().accelerator.bf16_dense);
+  in.gpus =
+      count(rec, "G", "GPUs", problem.cluster().origin, "/nodes x /gpus_per_node", problem.cluster().gpus());
+  in.peak = figure<FlopsPerSec<N>>(rec, "P", "dense bf16 peak of one GPU",
+                                   problem.cluster().accelerator.bf16_dense);
   return in;
 }
 

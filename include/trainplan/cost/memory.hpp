@@ -1,4 +1,5 @@
-/// Memory of one GPU of one stage: every item has a lifetime, and the peak is a maximum over phases, not a sum.
+/// Memory of one GPU of one stage: every item has a lifetime, and the peak is a maximum over phases, not a
+/// sum.
 #pragma once
 
 #include <array>
@@ -13,14 +14,18 @@
 namespace trainplan {
 
 inline constexpr Formula logits_bytes{
-    "logits_bytes", "logits and loss on the last stage", Source{"megatron-lm", "vocabulary-parallel cross-entropy"},
+    "logits_bytes", "logits and loss on the last stage",
+    Source{"megatron-lm", "vocabulary-parallel cross-entropy"},
     std::array{Arg{"tokens", "T", "tokens"}, Arg{"vocabulary", "V_pad", "padded vocabulary"},
-               Arg{"element", "e_l", "bytes per token and vocabulary entry"}, Arg{"t", "t", "tensor parallel degree", 1}},
+               Arg{"element", "e_l", "bytes per token and vocabulary entry"},
+               Arg{"t", "t", "tensor parallel degree", 1}},
     []<class N>(Tokens<N> tokens, Count<N> v, BytesPerToken<N> e, Count<N> t) { return tokens * v * e / t; }};
 
 inline constexpr Formula gathered_unit{
-    "gathered_unit", "whole layers that are gathered at a time", Source{"fsdp-2023", "current and prefetched unit"},
-    std::array{Arg{"units", "u", "layers at a time"}, Arg{"layer", "N_layer_t", "parameters of a layer on this GPU"},
+    "gathered_unit", "whole layers that are gathered at a time",
+    Source{"fsdp-2023", "current and prefetched unit"},
+    std::array{Arg{"units", "u", "layers at a time"},
+               Arg{"layer", "N_layer_t", "parameters of a layer on this GPU"},
                Arg{"tables", "N_tables_s", "tables of this stage"}, Arg{"width", "w", "bytes per parameter"}},
     []<class N>(Count<N> units, Params<N> layer, Params<N> tables, BytesPerParam<N> width) {
       return (units * layer + tables) * width;
@@ -33,8 +38,10 @@ inline constexpr Formula allocator_slack{
     []<class N>(Bytes<N> allocated, Count<N> slack) { return allocated * slack; }};
 
 inline constexpr Formula capacity_limit{
-    "capacity_limit", "device memory that a plan may use", Source{"rule-of-thumb", "above 92-96 % of the card is unsafe"},
-    std::array{Arg{"usable", "C", "memory that the driver shows"}, Arg{"gate", "f_gate", "share that may be used", 0, 1}},
+    "capacity_limit", "device memory that a plan may use",
+    Source{"rule-of-thumb", "above 92-96 % of the card is unsafe"},
+    std::array{Arg{"usable", "C", "memory that the driver shows"},
+               Arg{"gate", "f_gate", "share that may be used", 0, 1}},
     []<class N>(Bytes<N> usable, Count<N> gate) { return usable * gate; }};
 
 /// Items with lifetimes; phase_sum adds those alive in a phase.
@@ -77,7 +84,7 @@ namespace detail {
 inline constexpr std::array<std::string_view, kPhases> kPhaseItemIds{
     "memory.phase.load",      "memory.phase.forward_end", "memory.phase.loss", "memory.phase.backward_end",
     "memory.phase.optimizer", "memory.phase.evaluation",  "memory.phase.save"};
-inline constexpr std::array<std::string_view, kPhases> kPhaseSymbols{"M_load", "M_fwd", "M_loss", "M_bwd",
+inline constexpr std::array<std::string_view, kPhases> kPhaseSymbols{"M_load", "M_fwd",  "M_loss", "M_bwd",
                                                                      "M_opt",  "M_eval", "M_save"};
 
 inline constexpr Phases kCompute = bit(Phase::ForwardEnd) | bit(Phase::Loss) | bit(Phase::BackwardEnd);
@@ -85,8 +92,9 @@ inline constexpr Phases kForwardKept = bit(Phase::ForwardEnd) | bit(Phase::Loss)
 
 /// Rows of the profile. Where all resident rows are alive their sum counts, elsewhere each row for itself.
 template <Recorder R>
-Bytes<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
-                                 Params<typename R::Num> params, Lifetimes<typename R::Num>& live) {
+Bytes<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                 const Plan& plan, Params<typename R::Num> params,
+                                 Lifetimes<typename R::Num>& live) {
   using N = typename R::Num;
   const auto& rows = problem.profile().rows(plan.sharding)->state;
   const auto resident = [](const StateRow& row) { return (row.alive & bit(Phase::BackwardEnd)) != 0; };
@@ -116,30 +124,38 @@ void add_units(R& rec, const Inputs<typename R::Num>&, const Problem& problem, c
   const ShardingRows& rows = *problem.profile().rows(plan.sharding);
   const std::string& origin = problem.profile().origin;
   if (rows.gathered_units > 0 && plan.reshard) {
-    const auto units = count(rec, "u_w", "layers gathered at a time", origin, "/shardings", static_cast<std::int64_t>(rows.gathered_units));
-    const auto width = rec.template in<BytesPerParam<N>>({"w_g", "bytes of a gathered bf16 weight", "precision"}, 2);
-    live.add(rec.apply(gathered_unit, {"memory.gathered", "M_gather", "gathered weights (layers and tables)"}, units,
-                       params.layer_local, params.tables_local, width),
+    const auto units = count(rec, "u_w", "layers gathered at a time", origin, "/shardings",
+                             static_cast<std::int64_t>(rows.gathered_units));
+    const auto width =
+        rec.template in<BytesPerParam<N>>({"w_g", "bytes of a gathered bf16 weight", "precision"}, 2);
+    live.add(rec.apply(gathered_unit, {"memory.gathered", "M_gather", "gathered weights (layers and tables)"},
+                       units, params.layer_local, params.tables_local, width),
              kCompute | bit(Phase::Evaluation));
   }
   if (rows.gradient_units > 0 && plan.sync_each_micro_batch) {
-    const auto units = count(rec, "u_g", "layers of unsharded gradient at a time", origin, "/shardings", static_cast<std::int64_t>(rows.gradient_units));
-    const auto width = rec.template in<BytesPerParam<N>>({"w_r", "bytes of a reduced gradient", "run /reduce_dtype"}, bytes_of(problem.recipe.reduce));
-    live.add(rec.apply(gathered_unit, {"memory.gradient_units", "M_gunit", "unsharded gradients before their reduction"}, units,
-                       params.layer_local, params.tables_local, width),
+    const auto units = count(rec, "u_g", "layers of unsharded gradient at a time", origin, "/shardings",
+                             static_cast<std::int64_t>(rows.gradient_units));
+    const auto width = rec.template in<BytesPerParam<N>>(
+        {"w_r", "bytes of a reduced gradient", "run /reduce_dtype"}, bytes_of(problem.recipe.reduce));
+    live.add(rec.apply(gathered_unit,
+                       {"memory.gradient_units", "M_gunit", "unsharded gradients before their reduction"},
+                       units, params.layer_local, params.tables_local, width),
              bit(Phase::Loss) | bit(Phase::BackwardEnd));
   }
 }
 
 template <Recorder R>
-Bytes<typename R::Num> add_logits(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, int stage,
-                                  Tokens<typename R::Num> tokens, Lifetimes<typename R::Num>& live) {
+Bytes<typename R::Num> add_logits(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                  const Plan& plan, int stage, Tokens<typename R::Num> tokens,
+                                  Lifetimes<typename R::Num>& live) {
   using N = typename R::Num;
   if (stage != plan.pp - 1) return Bytes<N>{};
   const FrameworkProfile& f = problem.profile();
-  Count<N> multiple = count(rec, "n_pad", "vocabulary multiple", f.origin, "/vocabulary/multiple", f.vocabulary_multiple);
+  Count<N> multiple =
+      count(rec, "n_pad", "vocabulary multiple", f.origin, "/vocabulary/multiple", f.vocabulary_multiple);
   if (f.vocabulary_times_tp) multiple = multiple * in.tp;
-  const auto e = from_file<BytesPerToken<N>>(rec, "e_l", "logit bytes per token and entry", f.origin, "/logits", f.logit_bytes);
+  const auto e = from_file<BytesPerToken<N>>(rec, "e_l", "logit bytes per token and entry", f.origin,
+                                             "/logits", f.logit_bytes);
   const auto logits = rec.apply(logits_bytes, {"memory.logits", "M_logits", "logits and loss"}, tokens,
                                 padded_vocabulary(in.vocab, multiple), e, in.tp);
   live.add(logits, bit(Phase::Loss) | bit(Phase::Evaluation));
@@ -150,21 +166,26 @@ Bytes<typename R::Num> add_logits(R& rec, const Inputs<typename R::Num>& in, con
 
 /// The ledger of one GPU of `stage`.
 template <Recorder R>
-MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
-                                        int stage) {
+MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                        const Plan& plan, int stage) {
   using N = typename R::Num;
   const Calibration& c = problem.calibration();
   MemoryCost<N> out;
   Lifetimes<N> live;
   out.params = params_cost(rec, in, problem, plan, stage);
   out.state = detail::add_state(rec, in, problem, plan, out.params.stage, live);
-  out.state_per_param = rec.item({"memory.state_per_param", "w_state", "state per parameter"}, out.state / out.params.stage);
-  out.state_average = rec.item({"memory.state_average", "M_avg", "state, average of the stages, unpadded"}, out.params.average * out.state_per_param);
+  out.state_per_param =
+      rec.item({"memory.state_per_param", "w_state", "state per parameter"}, out.state / out.params.stage);
+  out.state_average = rec.item({"memory.state_average", "M_avg", "state, average of the stages, unpadded"},
+                               out.params.average * out.state_per_param);
   out.activations = activation_cost(rec, in, problem, plan, stage, out.params.stage_layers);
   live.add(out.activations.saved, detail::kForwardKept);
   const bool rebuilt = plan.recompute == Recompute::Layers || plan.recompute == Recompute::Full;
-  const auto working = rec.item({"memory.working_layer", "M_layer", "one layer's activations while it runs backward"}, 1.0 * out.activations.layer);
-  live.add(working, bit(Phase::BackwardEnd) | bit(Phase::Evaluation) | (rebuilt ? bit(Phase::Loss) : Phases{0}));
+  const auto working =
+      rec.item({"memory.working_layer", "M_layer", "one layer's activations while it runs backward"},
+               1.0 * out.activations.layer);
+  live.add(working,
+           bit(Phase::BackwardEnd) | bit(Phase::Evaluation) | (rebuilt ? bit(Phase::Loss) : Phases{0}));
   out.logits = detail::add_logits(rec, in, problem, plan, stage, out.activations.tokens, live);
   detail::add_units(rec, in, problem, plan, out.params, live);
   if (plan.pp > 1) {
@@ -180,13 +201,15 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
 
   for (int i = 0; i < kPhases; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    out.phases[k] = rec.item({detail::kPhaseItemIds[k], detail::kPhaseSymbols[k], kPhaseTitles[k]}, live.phase_sum(static_cast<Phase>(i)));
+    out.phases[k] = rec.item({detail::kPhaseItemIds[k], detail::kPhaseSymbols[k], kPhaseTitles[k]},
+                             live.phase_sum(static_cast<Phase>(i)));
   }
   Bytes<N> peak = out.phases[0];
   for (std::size_t i = 1; i < kPhases; ++i) peak = max(peak, out.phases[i]);
   out.allocated = rec.item({"memory.allocated", "M_alloc", "peak allocated"}, peak);
   const auto slack = figure<Count<N>>(rec, "f_slack", "reserved over allocated, less one", c.allocator_slack);
-  const auto held = rec.apply(allocator_slack, {"memory.slack", "M_slack", "allocator slack"}, out.allocated, slack);
+  const auto held =
+      rec.apply(allocator_slack, {"memory.slack", "M_slack", "allocator slack"}, out.allocated, slack);
   out.reserved = rec.item({"memory.reserved", "M_res", "reserved by the allocator"}, out.allocated + held);
   const auto context = figure<Bytes<N>>(rec, "M_ctx", "CUDA context", c.cuda_context);
   const auto comms = figure<Bytes<N>>(rec, "M_nccl", "communicators", c.communicators);

@@ -6,14 +6,17 @@
 
 namespace trainplan {
 
-inline constexpr Formula gpu_time{
-    "gpu_time", "GPU time of a stretch of wall-clock time", Source{"identity", "time x GPUs"},
-    std::array{Arg{"time", "T", "wall-clock time"}, Arg{"gpus", "G", "GPUs"}},
-    []<class N>(Seconds<N> time, Count<N> gpus) { return time * gpus; }};
+inline constexpr Formula gpu_time{"gpu_time",
+                                  "GPU time of a stretch of wall-clock time",
+                                  Source{"identity", "time x GPUs"},
+                                  std::array{Arg{"time", "T", "wall-clock time"}, Arg{"gpus", "G", "GPUs"}},
+                                  []<class N>(Seconds<N> time, Count<N> gpus) { return time * gpus; },
+                                  Unit::GpuTime};
 
 inline constexpr Formula cost_of_time{
     "cost_of_time", "dollars of a stretch of wall-clock time", Source{"identity", "time x GPUs x price"},
-    std::array{Arg{"time", "T", "wall-clock time"}, Arg{"gpus", "G", "GPUs"}, Arg{"price", "c_gpu", "price of one GPU"}},
+    std::array{Arg{"time", "T", "wall-clock time"}, Arg{"gpus", "G", "GPUs"},
+               Arg{"price", "c_gpu", "price of one GPU"}},
     []<class N>(Seconds<N> time, Count<N> gpus, UsdPerSec<N> price) { return time * gpus * price; }};
 
 inline constexpr Formula training_time{
@@ -25,8 +28,10 @@ inline constexpr Formula training_time{
     }};
 
 inline constexpr Formula mfu_point_time{
-    "mfu_point_time", "wall-clock time that one MFU point is worth", Source{"identity", "first order: time / (100 MFU)"},
-    std::array{Arg{"time", "T", "wall-clock time of the run"}, Arg{"mfu", "MFU", "model FLOPs utilisation", 1e-9, 1}},
+    "mfu_point_time", "wall-clock time that one MFU point is worth",
+    Source{"identity", "first order: time / (100 MFU)"},
+    std::array{Arg{"time", "T", "wall-clock time of the run"},
+               Arg{"mfu", "MFU", "model FLOPs utilisation", 1e-9, 1}},
     []<class N>(Seconds<N> time, Count<N> u) { return time / (100.0 * u); }};
 
 inline constexpr Formula mfu_point_share{"mfu_point_share", "throughput that one MFU point is worth",
@@ -48,10 +53,12 @@ struct MoneyCost {
   Usd<N> mfu_point;
 };
 
-/// `progress` is the goodput, 1 when the failure rate is not known; run figures need a token budget, else a month of 30 days.
+/// `progress` is the goodput, 1 when the failure rate is not known; run figures need a token budget, else a
+/// month of 30 days.
 template <Recorder R>
-MoneyCost<typename R::Num> money_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, Tokens<typename R::Num> per_step,
-                                      Seconds<typename R::Num> step, Count<typename R::Num> utilisation, Count<typename R::Num> progress) {
+MoneyCost<typename R::Num> money_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                      Tokens<typename R::Num> per_step, Seconds<typename R::Num> step,
+                                      Count<typename R::Num> utilisation, Count<typename R::Num> progress) {
   using N = typename R::Num;
   MoneyCost<N> out;
   const auto price = figure<UsdPerSec<N>>(rec, "c_gpu", "price of one GPU", problem.cluster().price);
@@ -59,15 +66,22 @@ MoneyCost<typename R::Num> money_cost(R& rec, const Inputs<typename R::Num>& in,
   rec.apply(gpu_time, {"cost.day_gpu_time", "T_gpu_day", "GPU time of a day"}, day, in.gpus);
   out.day = rec.apply(cost_of_time, {"cost.day", "c_day", "dollars of a day"}, day, in.gpus, price);
   if (problem.recipe.tokens) {
-    const auto tokens = rec.template in<Tokens<N>>({"D", "token budget", "run /tokens"}, *problem.recipe.tokens);
+    const auto tokens =
+        rec.template in<Tokens<N>>({"D", "token budget", "run /tokens"}, *problem.recipe.tokens);
     out.run_time = rec.apply(training_time, {"cost.run_time", "T_run", ""}, tokens, per_step, step, progress);
   } else {
-    out.run_time = rec.template in<Seconds<N>>({"T_run", "a run of 30 days", "no token budget"}, 30.0 * 86400);
+    out.run_time =
+        rec.template in<Seconds<N>>({"T_run", "a run of 30 days", "no token budget"}, 30.0 * 86400);
   }
-  out.run_gpu_time = rec.apply(gpu_time, {"cost.run_gpu_time", "T_gpu", "GPU time of the run"}, out.run_time, in.gpus);
-  out.run = rec.apply(cost_of_time, {"cost.run", "c_run", "dollars of the run"}, out.run_time, in.gpus, price);
-  out.mfu_point_time = rec.apply(mfu_point_time, {"cost.mfu_point_time", "T_point", ""}, out.run_time, utilisation);
-  out.mfu_point = rec.apply(cost_of_time, {"cost.mfu_point", "c_point", "dollars that one MFU point is worth"}, out.mfu_point_time, in.gpus, price);
+  out.run_gpu_time =
+      rec.apply(gpu_time, {"cost.run_gpu_time", "T_gpu", "GPU time of the run"}, out.run_time, in.gpus);
+  out.run =
+      rec.apply(cost_of_time, {"cost.run", "c_run", "dollars of the run"}, out.run_time, in.gpus, price);
+  out.mfu_point_time =
+      rec.apply(mfu_point_time, {"cost.mfu_point_time", "T_point", ""}, out.run_time, utilisation);
+  out.mfu_point =
+      rec.apply(cost_of_time, {"cost.mfu_point", "c_point", "dollars that one MFU point is worth"},
+                out.mfu_point_time, in.gpus, price);
   return out;
 }
 

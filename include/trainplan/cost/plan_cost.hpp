@@ -38,9 +38,12 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
   const Inputs<N> in = bind(rec, problem, plan);
   const Calibration& c = problem.calibration();
   out.memory = memory_cost(rec, in, problem, plan, stage);
-  out.capacity = figure<Bytes<N>>(rec, "C", "memory that the driver shows", problem.cluster().accelerator.usable_memory);
-  out.gate = rec.apply(capacity_limit, {"memory.gate", "C_gate", "gate"}, out.capacity, figure<Count<N>>(rec, "f_gate", "share that may be used", c.capacity_gate));
-  const auto margin = rec.template in<Count<N>>({"f_margin", "planning margin", "run /memory_margin"}, problem.recipe.margin);
+  out.capacity =
+      figure<Bytes<N>>(rec, "C", "memory that the driver shows", problem.cluster().accelerator.usable_memory);
+  out.gate = rec.apply(capacity_limit, {"memory.gate", "C_gate", "gate"}, out.capacity,
+                       figure<Count<N>>(rec, "f_gate", "share that may be used", c.capacity_gate));
+  const auto margin =
+      rec.template in<Count<N>>({"f_margin", "planning margin", "run /memory_margin"}, problem.recipe.margin);
   out.limit = rec.item({"memory.limit", "C_plan", "planning limit"}, out.gate * (1.0 - margin));
   const auto& act = out.memory.activations;
   const Count<N> layers = out.memory.params.stage_layers;
@@ -54,7 +57,8 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
     out.goodput = goodput_cost(rec, in, problem, out.checkpoint.write);
     share = out.goodput.goodput;
   }
-  if (problem.cluster().price.known) out.money = money_cost(rec, in, problem, out.compute.tokens, out.step.step, out.step.mfu, share);
+  if (problem.cluster().price.known)
+    out.money = money_cost(rec, in, problem, out.compute.tokens, out.step.step, out.step.mfu, share);
   return out;
 }
 

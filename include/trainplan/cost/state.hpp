@@ -8,25 +8,29 @@ namespace trainplan {
 
 inline constexpr Formula sharded_state{
     "sharded_state", "bytes of one row of training state on one GPU", Source{"zero-2020", "section 5"},
-    std::array{Arg{"params", "N_s", "parameters of this GPU"}, Arg{"width", "w", "bytes of the row per parameter"},
+    std::array{Arg{"params", "N_s", "parameters of this GPU"},
+               Arg{"width", "w", "bytes of the row per parameter"},
                Arg{"ways", "d", "ranks that share one copy", 1}},
     []<class N>(Params<N> params, BytesPerParam<N> width, Count<N> ways) { return params * width / ways; }};
 
 inline constexpr Formula sharded_bytes_per_param{
     "sharded_bytes_per_param", "resident bytes per parameter with a sharded part",
     Source{"zero-2020", "table 1: 4 + 12/d, 2 + 14/d, 16/d; megatron-lm dist_optimizer.md: 6 + 12/d"},
-    std::array{Arg{"whole", "w_0", "bytes per parameter on every rank"}, Arg{"sharded", "w_d", "bytes per parameter that are shared"},
+    std::array{Arg{"whole", "w_0", "bytes per parameter on every rank"},
+               Arg{"sharded", "w_d", "bytes per parameter that are shared"},
                Arg{"ways", "d", "ranks that share them", 1}},
-    []<class N>(BytesPerParam<N> whole, BytesPerParam<N> sharded, Count<N> ways) { return whole + sharded / ways; }};
+    []<class N>(BytesPerParam<N> whole, BytesPerParam<N> sharded, Count<N> ways) {
+      return whole + sharded / ways;
+    }};
 
 inline constexpr Formula state_bytes_per_param{
     "state_bytes_per_param", "bytes per parameter of weights, gradient, master and two moments",
     Source{"zero-2020", "section 3.1"},
-    std::array{Arg{"weights", "w", "weights"}, Arg{"gradient", "g", "gradient"}, Arg{"master", "w_32", "fp32 master"},
-               Arg{"moment1", "m_1", "first moment"}, Arg{"moment2", "m_2", "second moment"}},
-    []<class N>(BytesPerParam<N> w, BytesPerParam<N> g, BytesPerParam<N> master, BytesPerParam<N> m1, BytesPerParam<N> m2) {
-      return w + g + master + m1 + m2;
-    }};
+    std::array{Arg{"weights", "w", "weights"}, Arg{"gradient", "g", "gradient"},
+               Arg{"master", "w_32", "fp32 master"}, Arg{"moment1", "m_1", "first moment"},
+               Arg{"moment2", "m_2", "second moment"}},
+    []<class N>(BytesPerParam<N> w, BytesPerParam<N> g, BytesPerParam<N> master, BytesPerParam<N> m1,
+                BytesPerParam<N> m2) { return w + g + master + m1 + m2; }};
 
 inline constexpr Formula model_state_bytes{
     "model_state_bytes", "training state of a number of parameters", Source{"zero-2020", "section 3.1"},
@@ -75,12 +79,13 @@ Count<N> ways(const Inputs<N>& in, Group group) {
 
 /// Bytes of one row on one GPU, as the item memory.state.<row id>.
 template <Recorder R>
-Bytes<typename R::Num> state_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const StateRow& row,
-                                 Params<typename R::Num> params) {
+Bytes<typename R::Num> state_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                 const StateRow& row, Params<typename R::Num> params) {
   using N = typename R::Num;
   const double width = width_of(row.width, row.bytes_per_param, problem.recipe);
   if constexpr (R::traced) {
-    const auto w = rec.template in<BytesPerParam<N>>({"w_" + row.id, row.title, problem.profile().origin + " " + row.source}, width);
+    const auto w = rec.template in<BytesPerParam<N>>(
+        {"w_" + row.id, row.title, problem.profile().origin + " " + row.source}, width);
     const std::string id = "memory.state." + row.id;
     return rec.apply(sharded_state, {id, row.symbol, row.title}, params, w, ways(in, row.sharded_over));
   } else {

@@ -16,7 +16,6 @@ class Alternatives {
   const Planner* fsdp_;
   Derivation& out_;
 
-
   void add(std::string key, std::string name, const std::optional<Trial>& t) {
     if (!t || t->plan == out_.chosen.plan) return;
     for (const Alternative& a : out_.alternatives)
@@ -25,18 +24,26 @@ class Alternatives {
   }
 
   Sentence judge(const Trial& t) const {
-    if (t.verdict() == Verdict::DoesNotFit) return {"does not fit: ", Value{t.device() - t.gate(), Unit::Memory}, " over the gate"};
+    if (t.verdict() == Verdict::DoesNotFit)
+      return {"does not fit: ", Value{t.device() - t.gate(), Unit::Memory}, " over the gate"};
     const double traffic = t.cost.comm.data.seconds.num(), ideal = t.cost.compute.ideal_full.num();
     if (t.plan.sharding == Sharding::Zero3 && traffic > ideal)
-      return {"rejected: ", Value{t.cost.comm.data.bytes.num(), Unit::Traffic}, " take ", Value{traffic, Unit::Time}, " at link rate, more than the ideal ", Value{ideal, Unit::Time}};
+      return {"rejected: ",
+              Value{t.cost.comm.data.bytes.num(), Unit::Traffic},
+              " take ",
+              Value{traffic, Unit::Time},
+              " at link rate, more than the ideal ",
+              Value{ideal, Unit::Time}};
     if (t.verdict() == Verdict::Tight) return {"fits, without the planning margin"};
     const double step = t.cost.step.step.num(), own = out_.chosen.cost.step.step.num();
-    return {step < own ? "fits; step shorter by " : "fits; step longer by ", Value{std::abs(step - own), Unit::Time}};
+    return {step < own ? "fits; step shorter by " : "fits; step longer by ",
+            Value{std::abs(step - own), Unit::Time}};
   }
 
  public:
   /// fsdp: the planner of a fully sharded framework, or nullptr.
-  Alternatives(const Planner& planner, const Planner* fsdp, Derivation& out) : planner_(planner), fsdp_(fsdp), out_(out) {}
+  Alternatives(const Planner& planner, const Planner* fsdp, Derivation& out)
+      : planner_(planner), fsdp_(fsdp), out_(out) {}
 
   /// c: what was decided before pp; budget: bytes of activations that recompute aims at.
   void collect(Choice c, double budget) {
@@ -67,7 +74,8 @@ class Alternatives {
     Choice two = c;
     two.pp = plan.pp;
     two.micro_batch = std::int64_t{plan.micro_batch} * 2;
-    add("micro_batch_" + num(*two.micro_batch), "micro-batch " + num(*two.micro_batch), attempt(planner_, two, budget));
+    add("micro_batch_" + num(*two.micro_batch), "micro-batch " + num(*two.micro_batch),
+        attempt(planner_, two, budget));
     if (fsdp_ == nullptr) return;
     for (bool each : {false, true}) {
       Choice f;
@@ -77,7 +85,9 @@ class Alternatives {
       f.sharding = Sharding::Zero3;
       f.sync_each_micro_batch = each;
       f.recompute = without_layers(plan.recompute);
-      add(each ? "fsdp_sync_each" : "fsdp", std::string("FSDP, ") + (each ? "reduced every micro-batch" : "reduced once a step"), fsdp_->attempt(f));
+      add(each ? "fsdp_sync_each" : "fsdp",
+          std::string("FSDP, ") + (each ? "reduced every micro-batch" : "reduced once a step"),
+          fsdp_->attempt(f));
     }
   }
 };

@@ -66,11 +66,14 @@ class Deriver {
       }
       const bool fits = trial->device() <= trial->limit();
       tp_.reasons.push_back({"tp " + num(t) + ", pp " + num(c.pp) + " needs ", memory(trial->device()),
-                             fits ? ", within the planning limit of " : ", above the planning limit of ", memory(trial->limit())});
+                             fits ? ", within the planning limit of " : ", above the planning limit of ",
+                             memory(trial->limit())});
       if (fits) return t;
     }
-    tp_.reasons.push_back({"no legal plan with pp 1 fits, so the largest tp up to 8 that the model and the scale-up domain (" + num(cluster().scale_up_domain) +
-                           (cluster().scale_up_domain == 1 ? " GPU)" : " GPUs)") + " allow; its collectives are on the critical path and stay inside the domain"});
+    tp_.reasons.push_back(
+        {"no legal plan with pp 1 fits, so the largest tp up to 8 that the model and the scale-up domain (" +
+         num(cluster().scale_up_domain) + (cluster().scale_up_domain == 1 ? " GPU)" : " GPUs)") +
+         " allow; its collectives are on the critical path and stay inside the domain"});
     return candidates.empty() ? 1 : candidates.back();
   }
 
@@ -84,8 +87,11 @@ class Deriver {
     if (!trial) return 0;
     const double half = trial->gate() / 2;
     const double all = trial->cost.memory.activations.saved.num();
-    const Sentence size{"activations of all layers in flight: ", memory(all), all > half ? ", more than half of the gate (" : ", at most half of the gate (", memory(half), ")"};
-    pp_.reasons.push_back({"activations in flight do not shrink with pp: 1F1B keeps pp micro-batches of layers / pp each"});
+    const Sentence size{"activations of all layers in flight: ", memory(all),
+                        all > half ? ", more than half of the gate (" : ", at most half of the gate (",
+                        memory(half), ")"};
+    pp_.reasons.push_back(
+        {"activations in flight do not shrink with pp: 1F1B keeps pp micro-batches of layers / pp each"});
     cp_.reasons.push_back(size);
     if (run().cp) cp_.reasons.push_back({"cp pinned by the user"});
     if (all <= half) return half;
@@ -101,7 +107,8 @@ class Deriver {
       c.cp = probe.cp;
       const double left = trial->cost.memory.activations.saved.num();
       if (left > half) continue;
-      cp_.reasons.push_back({"cp " + num(c.cp) + " is the smallest power of two that brings them under it: ", memory(left), "; its GPUs come out of dp"});
+      cp_.reasons.push_back({"cp " + num(c.cp) + " is the smallest power of two that brings them under it: ",
+                             memory(left), "; its GPUs come out of dp"});
       break;
     }
     return half;
@@ -112,7 +119,10 @@ class Deriver {
     const auto selective = planner_.attempt(probe);
     if (selective) {
       const double left = selective->cost.memory.activations.saved.num();
-      cp_.reasons.push_back({"selective recompute leaves ", memory(left), planner_.problem().recipe.attention == Attention::Flash ? " (flash attention keeps no score matrix to drop)" : ""});
+      cp_.reasons.push_back({"selective recompute leaves ", memory(left),
+                             planner_.problem().recipe.attention == Attention::Flash
+                                 ? " (flash attention keeps no score matrix to drop)"
+                                 : ""});
       if (left <= half) {
         c.recompute = Recompute::Selective;
         return;
@@ -122,7 +132,8 @@ class Deriver {
     cp_.reasons.push_back({"so whole layers are recomputed, as few as bring them under it"});
   }
 
-  /// Tries every legal pp in ascending order; the first within the planning limit, else the deepest within the gate.
+  /// Tries every legal pp in ascending order; the first within the planning limit, else the deepest within
+  /// the gate.
   std::optional<Trial> choose_pp(const Choice& c, double budget) {
     std::optional<Trial> deepest;
     for (std::int64_t p = 1; p <= planner_.problem().model().layers; ++p) {
@@ -135,7 +146,8 @@ class Deriver {
       if (p > 1 && micro_batches(trial->problem, trial->plan) < p && !run().pp) break;
       tried_.push_back(*trial);
       if (trial->device() <= trial->limit()) return trial;
-      if (!deepest || trial->device() <= trial->gate() || trial->device() < deepest->device()) deepest = trial;
+      if (!deepest || trial->device() <= trial->gate() || trial->device() < deepest->device())
+        deepest = trial;
     }
     return deepest;
   }
@@ -168,7 +180,8 @@ class Deriver {
   /// Where nothing else passes the gate, whatever its traffic costs.
   std::optional<Trial> last_resort(const Trial& chosen) {
     for (const Recompute r : {Recompute::None, Recompute::Full})
-      if (const auto t = full_sharding(chosen, r, [](const Trial& x) { return x.device() <= x.gate(); })) return t;
+      if (const auto t = full_sharding(chosen, r, [](const Trial& x) { return x.device() <= x.gate(); }))
+        return t;
     return std::nullopt;
   }
 
@@ -176,11 +189,16 @@ class Deriver {
   Derivation finish(Trial chosen) {
     if (chosen.device() > chosen.gate()) {
       if (const auto full = last_resort(chosen)) {
-        dp_.reasons.push_back({"no pp passes the gate, full sharding does: its ", Value{full->cost.comm.data.seconds.num(), Unit::Time}, " at link rate are the price"});
+        dp_.reasons.push_back({"no pp passes the gate, full sharding does: its ",
+                               Value{full->cost.comm.data.seconds.num(), Unit::Time},
+                               " at link rate are the price"});
         chosen = *full;
       }
     } else if (const auto full = hidden_sharding(chosen)) {
-      dp_.reasons.push_back({"full sharding saves tp " + num(chosen.plan.tp) + " x pp " + num(chosen.plan.pp) + ": its ", Value{full->cost.comm.data.seconds.num(), Unit::Time}, " at link rate hide behind the ideal ", Value{full->cost.compute.ideal.num(), Unit::Time}});
+      dp_.reasons.push_back(
+          {"full sharding saves tp " + num(chosen.plan.tp) + " x pp " + num(chosen.plan.pp) + ": its ",
+           Value{full->cost.comm.data.seconds.num(), Unit::Time}, " at link rate hide behind the ideal ",
+           Value{full->cost.compute.ideal.num(), Unit::Time}});
       tp_.reasons.push_back({"replaced by full sharding over dp, see dp"});
       chosen = *full;
     }
@@ -196,7 +214,8 @@ class Deriver {
 
   /// Recomputes layers where no pp passes the gate without; c then says so.
   void rescue_by_recompute(std::optional<Trial>& chosen, Choice& c, double budget) {
-    if (run().recompute || c.recompute != Recompute::None || (chosen && chosen->device() <= chosen->gate())) return;
+    if (run().recompute || c.recompute != Recompute::None || (chosen && chosen->device() <= chosen->gate()))
+      return;
     Choice again = c;
     again.recompute = Recompute::Layers;
     std::vector<Trial> before = std::exchange(tried_, {});
@@ -229,7 +248,8 @@ class Deriver {
 
 }  // namespace detail
 
-/// Nothing when no legal plan exists. fsdp: the planner of a fully sharded framework for comparison, or nullptr.
+/// Nothing when no legal plan exists. fsdp: the planner of a fully sharded framework for comparison, or
+/// nullptr.
 inline std::optional<Derivation> derive(const Planner& planner, const Planner* fsdp) {
   return detail::Deriver(planner, fsdp).derive();
 }

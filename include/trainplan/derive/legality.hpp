@@ -50,7 +50,8 @@ inline std::int64_t largest(std::string_view field) {
 }
 
 /// Values of the field, nearest first, that keep every rule of that field.
-inline std::vector<std::int64_t> legal_values(Problem problem, Plan plan, std::string_view field, std::size_t most) {
+inline std::vector<std::int64_t> legal_values(Problem problem, Plan plan, std::string_view field,
+                                              std::size_t most) {
   std::vector<const Rule*> judges;
   for (const Rule& rule : rules())
     if (rule.field == field) judges.push_back(&rule);
@@ -61,7 +62,8 @@ inline std::vector<std::int64_t> legal_values(Problem problem, Plan plan, std::s
     for (const std::int64_t v : {got - away, got + away}) {
       if (v < 1 || v > last || found.size() == most || (away == 0 && !found.empty())) continue;
       set_field_value(problem, plan, field, v);
-      if (std::all_of(judges.begin(), judges.end(), [&](const Rule* r) { return r->holds(problem, plan); })) found.push_back(v);
+      if (std::all_of(judges.begin(), judges.end(), [&](const Rule* r) { return r->holds(problem, plan); }))
+        found.push_back(v);
     }
   }
   std::sort(found.begin(), found.end());
@@ -80,7 +82,9 @@ inline std::vector<std::string> legal_shardings(const Problem& problem, Plan pla
   std::vector<std::string> found;
   for (const ShardingRows& rows : problem.profile().shardings) {
     plan.sharding = rows.mode;
-    const bool keeps = std::all_of(rules().begin(), rules().end(), [&](const Rule& r) { return r.field != "sharding" || r.holds(problem, plan); });
+    const bool keeps = std::all_of(rules().begin(), rules().end(), [&](const Rule& r) {
+      return r.field != "sharding" || r.holds(problem, plan);
+    });
     if (keeps) found.emplace_back(name_of(rows.mode));
   }
   return found;
@@ -91,7 +95,8 @@ inline std::string hint_text(const Problem& problem, const Plan& plan, const Rul
   std::vector<std::string> values;
   if (rule.field == "sharding") values = legal_shardings(problem, plan);
   if (field_value(problem, plan, rule.field) >= 0)
-    for (const std::int64_t v : legal_values(problem, plan, rule.field, 4)) values.push_back(std::to_string(v));
+    for (const std::int64_t v : legal_values(problem, plan, rule.field, 4))
+      values.push_back(std::to_string(v));
   if (values.empty()) return "leave " + std::string(rule.field) + " out";
   std::string text;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -105,7 +110,9 @@ inline std::string hint_text(const Problem& problem, const Plan& plan, const Rul
 inline void report_broken_rules(const Problem& problem, const Plan& plan, const std::string& origin,
                                 const std::vector<std::string>& skip, Issues& issues) {
   std::vector<std::string_view> wrong(skip.begin(), skip.end());
-  const auto is_wrong = [&](std::string_view field) { return std::find(wrong.begin(), wrong.end(), field) != wrong.end(); };
+  const auto is_wrong = [&](std::string_view field) {
+    return std::find(wrong.begin(), wrong.end(), field) != wrong.end();
+  };
   for (const Rule& rule : rules()) {
     const bool degree = is_wrong("tp") || is_wrong("pp") || is_wrong("cp");  // then dp means nothing either
     if (rule.holds(problem, plan) || is_wrong(rule.field) || is_wrong(rule.also)) continue;
@@ -114,11 +121,15 @@ inline void report_broken_rules(const Problem& problem, const Plan& plan, const 
     std::string must;
     for (const Rule& other : rules()) {
       if (other.field != rule.field || other.holds(problem, plan)) continue;
-      must += (must.empty() ? "" : "; ") + std::string(other.must) + " (" + other.numbers(problem, plan) + ")";
+      must +=
+          (must.empty() ? "" : "; ") + std::string(other.must) + " (" + other.numbers(problem, plan) + ")";
     }
     const std::int64_t got = detail::field_value(problem, plan, rule.field);
-    const std::string shown = got >= 0 ? std::to_string(got) : rule.field == "sharding" ? std::string(name_of(plan.sharding)) : std::string{};
-    issues.add({Severity::Error, std::string(rule.id), origin, detail::pointer_of(rule.field, origin), shown, must, detail::hint_text(problem, plan, rule)});
+    const std::string shown = got >= 0                   ? std::to_string(got)
+                              : rule.field == "sharding" ? std::string(name_of(plan.sharding))
+                                                         : std::string{};
+    issues.add({Severity::Error, std::string(rule.id), origin, detail::pointer_of(rule.field, origin), shown,
+                must, detail::hint_text(problem, plan, rule)});
   }
 }
 

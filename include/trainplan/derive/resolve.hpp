@@ -46,10 +46,12 @@ class Resolver {
   std::string given_;
 
  public:
-  Resolver(const RunSpec& run, Resolved& out) : run_(run), out_(out), given_(run.origin.empty() ? "option" : "option or " + run.origin) {}
+  Resolver(const RunSpec& run, Resolved& out)
+      : run_(run), out_(out), given_(run.origin.empty() ? "option" : "option or " + run.origin) {}
 
   template <class T>
-  T pick(std::string key, std::string label, const std::optional<T>& given, T fallback, const std::string& why, auto show) {
+  T pick(std::string key, std::string label, const std::optional<T>& given, T fallback,
+         const std::string& why, auto show) {
     const T value = given.value_or(fallback);
     out_.settings.push_back({std::move(key), std::move(label), show(value), given ? given_ : why});
     return value;
@@ -68,8 +70,8 @@ inline Cell share_cell(double x) { return Value{x, Unit::Share}; }
 }  // namespace detail
 
 /// Mistakes that need the model or the framework to be seen go into `issues`.
-inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const FrameworkProfile& profile, const Calibration& calibration,
-                        Issues& issues) {
+inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const FrameworkProfile& profile,
+                        const Calibration& calibration, Issues& issues) {
   Resolved out;
   detail::Resolver r(run, out);
   Recipe& recipe = out.recipe;
@@ -78,27 +80,42 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
   recipe.sequence = r.pick("sequence", "sequence length", run.sequence, std::min(kDefaultSequence, longest),
                            "default: min(8192, max_position_embeddings)", detail::tokens_cell);
   if (run.global_batch && run.global_batch->in_tokens && run.global_batch->amount % recipe.sequence != 0) {
-    issues.add({Severity::Error, "batch-in-whole-sequences", run.origin, "/global_batch", std::to_string(run.global_batch->amount) + " tokens",
-                "be a multiple of the sequence length " + std::to_string(recipe.sequence),
-                "try " + std::to_string(nearest_multiple(run.global_batch->amount, recipe.sequence)) + " tokens"});
+    issues.add(
+        {Severity::Error, "batch-in-whole-sequences", run.origin, "/global_batch",
+         std::to_string(run.global_batch->amount) + " tokens",
+         "be a multiple of the sequence length " + std::to_string(recipe.sequence),
+         "try " + std::to_string(nearest_multiple(run.global_batch->amount, recipe.sequence)) + " tokens"});
   }
   if (run.global_batch) {
-    recipe.global_batch = run.global_batch->in_tokens ? run.global_batch->amount / recipe.sequence : run.global_batch->amount;
+    recipe.global_batch =
+        run.global_batch->in_tokens ? run.global_batch->amount / recipe.sequence : run.global_batch->amount;
   } else {
-    out.batch_target = std::max<std::int64_t>(1, (kDefaultBatchTokens + recipe.sequence / 2) / recipe.sequence);
+    out.batch_target =
+        std::max<std::int64_t>(1, (kDefaultBatchTokens + recipe.sequence / 2) / recipe.sequence);
     recipe.global_batch = out.batch_target;
   }
-  const DType precision = r.pick("precision", "precision", run.precision, DType::Bf16, "default", detail::named<DType>);
+  const DType precision =
+      r.pick("precision", "precision", run.precision, DType::Bf16, "default", detail::named<DType>);
   const bool half = precision == DType::Fp16;
-  recipe.gradient = r.pick("gradient_dtype", "gradient type", run.gradient_dtype, half ? DType::Fp16 : profile.default_gradient, half ? "default with fp16" : by_profile, detail::named<DType>);
-  recipe.reduce = r.pick("reduce_dtype", "reduction type", run.reduce_dtype, recipe.gradient, "default: as the gradient", detail::named<DType>);
-  recipe.attention = r.pick("attention", "attention kernel", run.attention, Attention::Flash, "default", detail::named<Attention>);
+  recipe.gradient = r.pick("gradient_dtype", "gradient type", run.gradient_dtype,
+                           half ? DType::Fp16 : profile.default_gradient,
+                           half ? "default with fp16" : by_profile, detail::named<DType>);
+  recipe.reduce = r.pick("reduce_dtype", "reduction type", run.reduce_dtype, recipe.gradient,
+                         "default: as the gradient", detail::named<DType>);
+  recipe.attention = r.pick("attention", "attention kernel", run.attention, Attention::Flash, "default",
+                            detail::named<Attention>);
   recipe.fused_mlp = r.pick("fused_mlp", "fused SwiGLU", run.fused_mlp, true, "default", detail::yes_no);
-  recipe.convention = r.pick("flop_convention", "FLOP convention of gates", run.flop_convention, FlopConvention::Causal, "default; the other stands beside it", detail::named<FlopConvention>);
-  recipe.tp_overlap = r.pick("tp_overlap", "TP overlap", run.tp_overlap, true, "default (needs its launch flag)", detail::yes_no);
-  recipe.dp_overlap = r.pick("dp_overlap", "DP overlap", run.dp_overlap, true, "default (needs its launch flags)", detail::yes_no);
+  recipe.convention =
+      r.pick("flop_convention", "FLOP convention of gates", run.flop_convention, FlopConvention::Causal,
+             "default; the other stands beside it", detail::named<FlopConvention>);
+  recipe.tp_overlap = r.pick("tp_overlap", "TP overlap", run.tp_overlap, true,
+                             "default (needs its launch flag)", detail::yes_no);
+  recipe.dp_overlap = r.pick("dp_overlap", "DP overlap", run.dp_overlap, true,
+                             "default (needs its launch flags)", detail::yes_no);
   recipe.cp_mode = r.pick("cp_mode", "CP mode", run.cp_mode, CpMode::Ring, "default", detail::named<CpMode>);
-  recipe.margin = r.pick("memory_margin", "planning margin, share of the gate", run.memory_margin, calibration.planning_margin.value, "default: " + calibration.planning_margin.source, detail::share_cell);
+  recipe.margin = r.pick("memory_margin", "planning margin, share of the gate", run.memory_margin,
+                         calibration.planning_margin.value, "default: " + calibration.planning_margin.source,
+                         detail::share_cell);
   recipe.tokens = run.tokens;
   return out;
 }

@@ -53,7 +53,9 @@ class Planner {
       if (!legal(problem, plan)) continue;
       best = v;
       const double m = static_cast<double>(micro_batches(problem, plan));
-      if (bubble_of_ideal(Count<>{static_cast<double>(plan.pp)}, Count<>{static_cast<double>(v)}, Count<>{m}).num() <= target) break;
+      if (bubble_of_ideal(Count<>{static_cast<double>(plan.pp)}, Count<>{static_cast<double>(v)}, Count<>{m})
+              .num() <= target)
+        break;
     }
     return best;
   }
@@ -95,7 +97,8 @@ class Planner {
     plan.reshard = run_.reshard_after_forward.value_or(true);
     plan.sync_each_micro_batch = c.sync_each_micro_batch.value_or(run_.sync_each_micro_batch.value_or(true));
     plan.layout = problem.model().layers % plan.pp == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
-    if (batch_target_ > 0) problem.recipe.global_batch = nearest_multiple(batch_target_, std::int64_t{plan.dp} * plan.micro_batch);
+    if (batch_target_ > 0)
+      problem.recipe.global_batch = nearest_multiple(batch_target_, std::int64_t{plan.dp} * plan.micro_batch);
     const bool free_schedule = !run_.schedule || *run_.schedule == Schedule::Interleaved;
     const std::int64_t v = c.vpp ? *c.vpp : free_schedule && plan.pp > 1 ? choose_vpp(problem, plan) : 1;
     plan.vpp = static_cast<std::uint16_t>(v);

@@ -42,7 +42,8 @@ std::optional<Checked<ModelSpec>> load_model_text(std::string_view text, std::st
                                                   Issues& issues);
 std::optional<Checked<ClusterSpec>> load_cluster_text(std::string_view text, std::string_view file,
                                                       Issues& issues);
-std::optional<Accelerator> load_accelerator_text(std::string_view text, std::string_view file, Issues& issues);
+std::optional<Accelerator> load_accelerator_text(std::string_view text, std::string_view file,
+                                                 Issues& issues);
 std::optional<Checked<FrameworkProfile>> load_framework_text(std::string_view text, std::string_view file,
                                                              Issues& issues);
 std::optional<Checked<Calibration>> load_calibration_text(std::string_view text, std::string_view file,

@@ -47,7 +47,8 @@ enum class Link : std::uint8_t { None, ScaleUp, Pcie, Nic };
 
 constexpr Link link_of(const ClusterSpec& cluster, GroupShape g) {
   if (g.size <= 1) return Link::None;
-  if (cluster.accelerator.scale_up_bandwidth.value > 0 && inside(g, cluster.scale_up_domain)) return Link::ScaleUp;
+  if (cluster.accelerator.scale_up_bandwidth.value > 0 && inside(g, cluster.scale_up_domain))
+    return Link::ScaleUp;
   if (inside(g, cluster.gpus_per_node)) return Link::Pcie;
   return Link::Nic;
 }

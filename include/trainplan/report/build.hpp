@@ -27,6 +27,9 @@ inline Unit unit_for(Dim d) {
   return Unit::Count;
 }
 
+/// How an item is shown: as it says, else as its dimension suggests.
+inline Unit unit_of(const LineItem& item) { return item.unit.value_or(unit_for(item.dim)); }
+
 /// A sentence with words in front of it.
 inline Sentence prefixed(std::string words, const Sentence& rest) {
   Sentence sentence{std::move(words)};
@@ -35,20 +38,25 @@ inline Sentence prefixed(std::string words, const Sentence& rest) {
 }
 
 /// A ledger item as a fact; its id can be given to explain. The item must exist.
-inline Fact fact(const Ledger& ledger, std::string_view id, std::string key, Unit unit, std::string note = {}) {
+inline Fact fact(const Ledger& ledger, std::string_view id, std::string key, Unit unit,
+                 std::string note = {}) {
   const LineItem& item = *ledger.find(id);
   return {std::move(key), item.title, Value{item.value, unit}, std::move(note), item.id};
 }
 
 /// A fact when the ledger has the item.
-inline void add_fact(Facts& facts, const Ledger& ledger, std::string_view id, std::string key, Unit unit, std::string note = {}) {
-  if (ledger.find(id) != nullptr) facts.facts.push_back(fact(ledger, id, std::move(key), unit, std::move(note)));
+inline void add_fact(Facts& facts, const Ledger& ledger, std::string_view id, std::string key, Unit unit,
+                     std::string note = {}) {
+  if (ledger.find(id) != nullptr)
+    facts.facts.push_back(fact(ledger, id, std::move(key), unit, std::move(note)));
 }
 
 /// The item, then what it is the sum (or the maximum) of, `deep` levels down.
-inline void add_lines(Lines& lines, const Ledger& ledger, const LineItem& item, Unit unit, int deep, int depth = 0) {
+inline void add_lines(Lines& lines, const Ledger& ledger, const LineItem& item, Unit unit, int deep,
+                      int depth = 0) {
   const bool maximum = ledger.tape().node(item.expr).op == Op::Max && !ledger.parts(item).empty();
-  lines.lines.push_back({item.id, item.title, Value{item.value, unit}, depth, maximum ? "the largest of the phases" : ""});
+  lines.lines.push_back(
+      {item.id, item.title, Value{item.value, unit}, depth, maximum ? "the largest of the phases" : ""});
   if (deep == 0) return;
   for (const LineItem* part : ledger.parts(item)) add_lines(lines, ledger, *part, unit, deep - 1, depth + 1);
 }
@@ -59,9 +67,11 @@ inline Lines lines_of(const Ledger& ledger, std::string key, std::string_view id
   return lines;
 }
 
-/// An item taken apart down to the inputs and named results of its formula. The ledger must outlive the result.
+/// An item taken apart down to the inputs and named results of its formula. The ledger must outlive the
+/// result.
 inline Explanation explanation_of(const Ledger& ledger, const LineItem& item) {
-  Explanation e{"explanation", item.id, item.title, item.formula, item.source, item.value, item.dim, unit_for(item.dim), item.symbol, &ledger, item.expr, {}};
+  Explanation e{"explanation", item.id,       item.title,  item.formula, item.source, item.value,
+                item.dim,      unit_of(item), item.symbol, &ledger,      item.expr,   {}};
   for (const std::uint32_t node : ledger.operands(item)) {
     const Node& n = ledger.tape().node(node);
     const Label& label = ledger.tape().label(n);

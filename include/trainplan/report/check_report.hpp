@@ -24,12 +24,20 @@ inline std::vector<Gate> gates_of(const Trial& t, const Limits& limits) {
   std::vector<Gate> gates;
   const auto& c = t.cost;
   gates.push_back({"memory", "memory.device", {t.device(), Unit::Memory}, {t.gate(), Unit::Memory}});
-  if (limits.max_memory) gates.push_back({"max_memory", "memory.device", {t.device(), Unit::Memory}, {*limits.max_memory, Unit::Memory}});
+  if (limits.max_memory)
+    gates.push_back(
+        {"max_memory", "memory.device", {t.device(), Unit::Memory}, {*limits.max_memory, Unit::Memory}});
   if (limits.min_mfu) {
     const bool causal = t.problem.recipe.convention == FlopConvention::Causal;
-    gates.push_back({"min_mfu", causal ? "step.mfu" : "step.mfu_full", {causal ? c.step.mfu.num() : c.step.mfu_full.num(), Unit::Share}, {*limits.min_mfu, Unit::Share}, true});
+    gates.push_back({"min_mfu",
+                     causal ? "step.mfu" : "step.mfu_full",
+                     {causal ? c.step.mfu.num() : c.step.mfu_full.num(), Unit::Share},
+                     {*limits.min_mfu, Unit::Share},
+                     true});
   }
-  if (limits.max_step_time) gates.push_back({"max_step_time", "step.time", {c.step.step.num(), Unit::Time}, {*limits.max_step_time, Unit::Time}});
+  if (limits.max_step_time)
+    gates.push_back(
+        {"max_step_time", "step.time", {c.step.step.num(), Unit::Time}, {*limits.max_step_time, Unit::Time}});
   return gates;
 }
 
@@ -52,20 +60,34 @@ inline Sentence failure_of(const CheckedRun& run, const Gate& g) {
 }
 
 inline Report check_report(const std::vector<CheckedRun>& runs) {
-  Report r{"check", "Check of " + std::to_string(runs.size()) + (runs.size() == 1 ? " run" : " runs"), Verdict::Fits, {}, {}};
-  Table table{"gates", "", {{"run", "run"}, {"plan", "plan"}, {"gate", "gate"}, {"id", "id"}, {"value", "value"}, {"limit", "limit"}, {"holds", "holds"}}, {}};
+  Report r{"check",
+           "Check of " + std::to_string(runs.size()) + (runs.size() == 1 ? " run" : " runs"),
+           Verdict::Fits,
+           {},
+           {}};
+  Table table{"gates",
+              "",
+              {{"run", "run"},
+               {"plan", "plan"},
+               {"gate", "gate"},
+               {"id", "id"},
+               {"value", "value"},
+               {"limit", "limit"},
+               {"holds", "holds"}},
+              {}};
   Notes failures{"failures", {}};
   for (const CheckedRun& run : runs) {
     for (const Gate& g : run.gates) {
-      table.rows.push_back({run.name, detail::degrees_text(run.trial.plan), g.name, g.id, g.value, g.limit, g.holds()});
+      table.rows.push_back(
+          {run.name, detail::degrees_text(run.trial.plan), g.name, g.id, g.value, g.limit, g.holds()});
       if (g.holds()) continue;
       r.verdict = Verdict::DoesNotFit;
       failures.sentences.push_back(failure_of(run, g));
     }
   }
   const std::size_t failed = failures.sentences.size();
-  r.headline.push_back(failed == 0 ? "passed"
-                                   : "failed: " + std::to_string(failed) + (failed == 1 ? " gate" : " gates"));
+  r.headline.push_back(
+      failed == 0 ? "passed" : "failed: " + std::to_string(failed) + (failed == 1 ? " gate" : " gates"));
   Section s{"check", "Gates", {}};
   s.blocks.push_back(std::move(table));
   if (!failures.sentences.empty()) s.blocks.push_back(std::move(failures));

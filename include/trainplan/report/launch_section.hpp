@@ -27,8 +27,10 @@ inline Cell field_cell(const Trial& t, std::string_view field) {
   if (field == "sequence") return number(r.sequence);
   if (field == "sequence_parallel" && p.tp > 1) return p.sequence_parallel;
   if (field == "recompute" && p.recompute != Recompute::None) return std::string(name_of(p.recompute));
-  if (field == "recompute_layers" && p.recompute == Recompute::Layers) return number(p.recompute_layers / p.vpp);
-  if (field == "gradient_dtype" && r.gradient != t.problem.profile().default_gradient) return std::string(name_of(r.gradient));
+  if (field == "recompute_layers" && p.recompute == Recompute::Layers)
+    return number(p.recompute_layers / p.vpp);
+  if (field == "gradient_dtype" && r.gradient != t.problem.profile().default_gradient)
+    return std::string(name_of(r.gradient));
   if (field == "reduce_dtype") return std::string(name_of(r.reduce));
   if (field == "tp_overlap" && p.tp > 1) return r.tp_overlap;
   if (field == "dp_overlap" && p.dp > 1) return r.dp_overlap;
@@ -52,7 +54,8 @@ inline Section launch_section(const Trial& t) {
     table.rows.push_back({field, flag, std::move(cell)});
   }
   const std::string& sharding = f.rows(t.plan.sharding)->flags;
-  if (!sharding.empty()) table.rows.push_back({std::string("sharding"), sharding, std::string(name_of(t.plan.sharding))});
+  if (!sharding.empty())
+    table.rows.push_back({std::string("sharding"), sharding, std::string(name_of(t.plan.sharding))});
   s.blocks.push_back(std::move(table));
   return s;
 }

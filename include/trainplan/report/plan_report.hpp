@@ -26,9 +26,18 @@ inline std::string verdict_text(Verdict v) {
 /// fits: 42.5 GiB of the gate of 71.6 GiB, 4.04 s a step, MFU 46 %, 1.04 M token/s.
 inline Sentence headline_of(const Trial& t) {
   const auto& c = t.cost;
-  return {verdict_text(t.verdict()) + ": ", Value{t.device(), Unit::Memory}, " of the gate of ", Value{t.gate(), Unit::Memory}, "; step ",
-          Value{c.step.step.num(), Unit::Time}, ", MFU ", Value{c.step.mfu.num(), Unit::Share}, " causal (", Value{c.step.mfu_full.num(), Unit::Share},
-          " full), ", Value{c.step.rate.num(), Unit::TokenRate}};
+  return {verdict_text(t.verdict()) + ": ",
+          Value{t.device(), Unit::Memory},
+          " of the gate of ",
+          Value{t.gate(), Unit::Memory},
+          "; step ",
+          Value{c.step.step.num(), Unit::Time},
+          ", MFU ",
+          Value{c.step.mfu.num(), Unit::Share},
+          " causal (",
+          Value{c.step.mfu_full.num(), Unit::Share},
+          " full), ",
+          Value{c.step.rate.num(), Unit::TokenRate}};
 }
 
 inline Section input_section(const Problem& problem, const std::vector<Setting>& settings) {
@@ -36,11 +45,16 @@ inline Section input_section(const Problem& problem, const std::vector<Setting>&
   const ClusterSpec& c = problem.cluster();
   Facts f{"files", {}};
   f.facts.push_back({"model", "model", problem.model().name, problem.model().origin, ""});
-  f.facts.push_back({"cluster", "cluster", c.name + ": " + std::to_string(c.gpus()) + " x " + c.accelerator.name, c.origin, ""});
-  f.facts.push_back({"framework", "framework", problem.profile().id + " " + problem.profile().version, problem.profile().origin, ""});
-  const double batch = static_cast<double>(problem.recipe.global_batch), tokens = batch * static_cast<double>(problem.recipe.sequence);
-  f.facts.push_back({"global_batch", "global batch", Value{tokens, Unit::Tokens}, std::to_string(problem.recipe.global_batch) + " sequences", ""});
-  for (const Setting& setting : settings) f.facts.push_back({setting.key, setting.label, setting.value, setting.origin, ""});
+  f.facts.push_back({"cluster", "cluster",
+                     c.name + ": " + std::to_string(c.gpus()) + " x " + c.accelerator.name, c.origin, ""});
+  f.facts.push_back({"framework", "framework", problem.profile().id + " " + problem.profile().version,
+                     problem.profile().origin, ""});
+  const double batch = static_cast<double>(problem.recipe.global_batch),
+               tokens = batch * static_cast<double>(problem.recipe.sequence);
+  f.facts.push_back({"global_batch", "global batch", Value{tokens, Unit::Tokens},
+                     std::to_string(problem.recipe.global_batch) + " sequences", ""});
+  for (const Setting& setting : settings)
+    f.facts.push_back({setting.key, setting.label, setting.value, setting.origin, ""});
   s.blocks.push_back(std::move(f));
   return s;
 }
@@ -50,17 +64,25 @@ inline Section choice_section(const Trial& t) {
   Section s{"plan", "Plan", {}};
   Facts f{"degrees", {}};
   const auto add = [&](std::string key, std::string label, std::int64_t n, std::string note = {}) {
-    f.facts.push_back({std::move(key), std::move(label), Value{static_cast<double>(n), Unit::Count}, std::move(note), ""});
+    f.facts.push_back(
+        {std::move(key), std::move(label), Value{static_cast<double>(n), Unit::Count}, std::move(note), ""});
   };
   add("tp", "tensor parallel (TP)", p.tp, p.sequence_parallel ? "with sequence parallelism" : "");
-  add("pp", "pipeline parallel (PP)", p.pp, p.layout == Layout::Equal ? "" : "embedding and loss count as a layer each");
+  add("pp", "pipeline parallel (PP)", p.pp,
+      p.layout == Layout::Equal ? "" : "embedding and loss count as a layer each");
   add("vpp", "virtual stages per rank (v)", p.vpp, std::string(name_of(p.schedule)));
   add("cp", "context parallel (CP)", p.cp);
   add("dp", "data parallel (DP)", p.dp);
   add("micro_batch", "micro-batch", p.micro_batch, "sequences");
   add("micro_batches", "micro-batches (m)", micro_batches(t.problem, p), "of a step and pipeline");
-  f.facts.push_back({"recompute", "recompute", std::string(name_of(p.recompute)), p.recompute == Recompute::Layers ? std::to_string(p.recompute_layers) + " layers of each stage" : "", ""});
-  add("recompute_layers", "recomputed layers of a stage", p.recompute == Recompute::Full ? stage_layers(t.problem.model(), p, p.pp / 2) : p.recompute == Recompute::Layers ? p.recompute_layers : 0);
+  f.facts.push_back(
+      {"recompute", "recompute", std::string(name_of(p.recompute)),
+       p.recompute == Recompute::Layers ? std::to_string(p.recompute_layers) + " layers of each stage" : "",
+       ""});
+  add("recompute_layers", "recomputed layers of a stage",
+      p.recompute == Recompute::Full     ? stage_layers(t.problem.model(), p, p.pp / 2)
+      : p.recompute == Recompute::Layers ? p.recompute_layers
+                                         : 0);
   const ShardingRows& rows = *t.problem.profile().rows(p.sharding);
   f.facts.push_back({"sharding", "sharding", std::string(name_of(p.sharding)), rows.title, ""});
   if (p.sharding == Sharding::Hsdp) add("shard_size", "shard group", p.shard);
@@ -84,14 +106,20 @@ inline Section reason_section(const std::vector<Decision>& decisions) {
 
 namespace detail {
 
-/// State per average GPU + 34 s b h / t x layers x in flight x 1.2 + 8 GB; only for plain 1F1B state sharding.
+/// State per average GPU + 34 s b h / t x layers x in flight x 1.2 + 8 GB; only for plain 1F1B state
+/// sharding.
 inline Cell rule_of_thumb(const Trial& t) {
   if (t.plan.sharding == Sharding::Zero3 || t.plan.sharding == Sharding::Hsdp) return {};
   const auto& c = t.cost.memory;
-  const double h = static_cast<double>(t.problem.model().hidden), s = static_cast<double>(t.problem.recipe.sequence);
-  const auto layer = flash_layer(Tokens<>{s / t.plan.cp}, Count<>{static_cast<double>(t.plan.micro_batch)}, Count<>{h}, Count<>{static_cast<double>(t.plan.tp)});
+  const double h = static_cast<double>(t.problem.model().hidden),
+               s = static_cast<double>(t.problem.recipe.sequence);
+  const auto layer = flash_layer(Tokens<>{s / t.plan.cp}, Count<>{static_cast<double>(t.plan.micro_batch)},
+                                 Count<>{h}, Count<>{static_cast<double>(t.plan.tp)});
   const Count<> layers{static_cast<double>(t.problem.model().layers) / t.plan.pp};
-  return Value{rule_memory(c.state_average, layer, layers, Count<>{static_cast<double>(t.plan.pp)}, Count<>{1.2}, Bytes<>{8e9}).num(), Unit::Traffic};
+  return Value{rule_memory(c.state_average, layer, layers, Count<>{static_cast<double>(t.plan.pp)},
+                           Count<>{1.2}, Bytes<>{8e9})
+                   .num(),
+               Unit::Traffic};
 }
 
 inline std::string degrees_text(const Plan& p) {
@@ -102,23 +130,43 @@ inline std::string degrees_text(const Plan& p) {
 }
 
 inline std::vector<Cell> alternative_row(const std::string& name, const Trial& t) {
-  return {name, degrees_text(t.plan), cell(t.cost.memory.state, Unit::Traffic), cell(t.cost.memory.activations.saved, Unit::Traffic),
-          Value{t.device(), Unit::Traffic}, rule_of_thumb(t), cell(t.cost.step.step, Unit::Time), cell(t.cost.schedule.bubble_of_ideal, Unit::Share),
-          cell(t.cost.comm.data.bytes, Unit::Traffic), cell(t.cost.comm.data.seconds, Unit::Time)};
+  return {name,
+          degrees_text(t.plan),
+          cell(t.cost.memory.state, Unit::Traffic),
+          cell(t.cost.memory.activations.saved, Unit::Traffic),
+          Value{t.device(), Unit::Traffic},
+          rule_of_thumb(t),
+          cell(t.cost.step.step, Unit::Time),
+          cell(t.cost.schedule.bubble_of_ideal, Unit::Share),
+          cell(t.cost.comm.data.bytes, Unit::Traffic),
+          cell(t.cost.comm.data.seconds, Unit::Time)};
 }
 
 }  // namespace detail
 
 inline Section alternative_section(const Derivation& d) {
   Section s{"alternatives", "Alternatives", {}};
-  Table table{"table", "Decimal GB; rule: state + 34 s b h / t x layers x in flight x 1.2 + 8 GB (a rule of thumb, not the ledger)",
-              {{"name", "plan"}, {"degrees", "degrees"}, {"state", "state"}, {"activations", "activations"}, {"device", "device total"}, {"rule", "rule"},
-               {"step", "step"}, {"bubble", "bubble"}, {"data_parallel", "DP traffic"}, {"data_parallel_time", "at link rate"}}, {}};
+  Table table{"table",
+              "Decimal GB; rule: state + 34 s b h / t x layers x in flight x 1.2 + 8 GB (a rule of thumb, "
+              "not the ledger)",
+              {{"name", "plan"},
+               {"degrees", "degrees"},
+               {"state", "state"},
+               {"activations", "activations"},
+               {"device", "device total"},
+               {"rule", "rule"},
+               {"step", "step"},
+               {"bubble", "bubble"},
+               {"data_parallel", "DP traffic"},
+               {"data_parallel_time", "at link rate"}},
+              {}};
   table.rows.push_back(detail::alternative_row("derived", d.chosen));
   Notes notes{"verdicts", {}};
   for (const Alternative& a : d.alternatives) {
     table.rows.push_back(detail::alternative_row(a.name, a.trial));
-    const std::string framework = a.trial.problem.profile().id == d.chosen.problem.profile().id ? "" : " (" + a.trial.problem.profile().id + ")";
+    const std::string framework = a.trial.problem.profile().id == d.chosen.problem.profile().id
+                                      ? ""
+                                      : " (" + a.trial.problem.profile().id + ")";
     notes.sentences.push_back(prefixed(a.name + framework + ": ", a.why));
   }
   s.blocks.push_back(std::move(table));
@@ -129,7 +177,8 @@ inline Section alternative_section(const Derivation& d) {
 /// The whole report. The ledger belongs to the chosen plan's fullest stage.
 inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::vector<Setting>& settings) {
   const Trial& t = d.chosen;
-  Report r{"plan", t.problem.model().name + " on " + t.problem.cluster().name, t.verdict(), headline_of(t), {}};
+  Report r{
+      "plan", t.problem.model().name + " on " + t.problem.cluster().name, t.verdict(), headline_of(t), {}};
   r.sections.push_back(input_section(t.problem, settings));
   r.sections.push_back(choice_section(t));
   r.sections.push_back(reason_section(d.decisions));

@@ -21,22 +21,37 @@ Cell cell(Quantity<D> q, Unit unit) {
 }
 
 inline Table stage_table(const Trial& t) {
-  Table table{"stages", "Each pipeline stage (one GPU of it)",
-              {{"stage", "stage"}, {"layers", "layers"}, {"in_flight", "micro-batches in flight"}, {"params", "parameters"}, {"state", "state"},
-               {"activations", "activations"}, {"logits", "logits"}, {"allocated", "allocated"}, {"device", "device total"}}, {}};
+  Table table{"stages",
+              "Each pipeline stage (one GPU of it)",
+              {{"stage", "stage"},
+               {"layers", "layers"},
+               {"in_flight", "micro-batches in flight"},
+               {"params", "parameters"},
+               {"state", "state"},
+               {"activations", "activations"},
+               {"logits", "logits"},
+               {"allocated", "allocated"},
+               {"device", "device total"}},
+              {}};
   for (int s = 0; s < t.plan.pp; ++s) {
     const auto c = evaluate_stage(t.problem, t.plan, s);
-    table.rows.push_back({count_cell(s), count_cell(stage_layers(t.problem.model(), t.plan, s)), cell(c.memory.activations.in_flight, Unit::Count),
-                          cell(c.memory.params.stage, Unit::Params), cell(c.memory.state, Unit::Memory), cell(c.memory.activations.saved, Unit::Memory),
-                          cell(c.memory.logits, Unit::Memory), cell(c.memory.allocated, Unit::Memory), cell(c.memory.device, Unit::Memory)});
+    table.rows.push_back({count_cell(s), count_cell(stage_layers(t.problem.model(), t.plan, s)),
+                          cell(c.memory.activations.in_flight, Unit::Count),
+                          cell(c.memory.params.stage, Unit::Params), cell(c.memory.state, Unit::Memory),
+                          cell(c.memory.activations.saved, Unit::Memory), cell(c.memory.logits, Unit::Memory),
+                          cell(c.memory.allocated, Unit::Memory), cell(c.memory.device, Unit::Memory)});
   }
   return table;
 }
 
 inline Table phase_table(const Trial& t) {
-  Table table{"phases", "The peak is a maximum over time (fullest GPU)", {{"phase", "phase"}, {"id", "id"}, {"allocated", "allocated"}}, {}};
+  Table table{"phases",
+              "The peak is a maximum over time (fullest GPU)",
+              {{"phase", "phase"}, {"id", "id"}, {"allocated", "allocated"}},
+              {}};
   for (std::size_t i = 0; i < kPhases; ++i)
-    table.rows.push_back({std::string(kPhaseTitles[i]), "memory.phase." + std::string(kPhaseIds[i]), cell(t.cost.memory.phases[i], Unit::Memory)});
+    table.rows.push_back({std::string(kPhaseTitles[i]), "memory.phase." + std::string(kPhaseIds[i]),
+                          cell(t.cost.memory.phases[i], Unit::Memory)});
   return table;
 }
 
@@ -47,11 +62,16 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
   Section s{"memory", "Memory of the fullest GPU: stage " + std::to_string(t.cost.stage), {}};
   s.blocks.push_back(lines_of(ledger, "ledger", "memory.device", Unit::MemoryBoth, 5));
   Facts facts{"capacity", {}};
-  facts.facts.push_back({"usable", "memory that the driver shows", Value{t.cost.capacity.num(), Unit::MemoryBoth}, accelerator.name + (accelerator.usable_memory.assumed ? " (assumed)" : ""), ""});
-  facts.facts.push_back(fact(ledger, "memory.gate", "gate", Unit::MemoryBoth, "compared with the device total"));
-  facts.facts.push_back(fact(ledger, "memory.limit", "planning_limit", Unit::MemoryBoth, "gate less the margin"));
+  facts.facts.push_back({"usable", "memory that the driver shows",
+                         Value{t.cost.capacity.num(), Unit::MemoryBoth},
+                         accelerator.name + (accelerator.usable_memory.assumed ? " (assumed)" : ""), ""});
+  facts.facts.push_back(
+      fact(ledger, "memory.gate", "gate", Unit::MemoryBoth, "compared with the device total"));
+  facts.facts.push_back(
+      fact(ledger, "memory.limit", "planning_limit", Unit::MemoryBoth, "gate less the margin"));
   facts.facts.push_back(fact(ledger, "memory.state_average", "state_average", Unit::MemoryBoth));
-  facts.facts.push_back(fact(ledger, "memory.state_per_param", "state", Unit::BytesPerParam, t.problem.profile().id + ", " + std::string(name_of(t.plan.sharding))));
+  facts.facts.push_back(fact(ledger, "memory.state_per_param", "state", Unit::BytesPerParam,
+                             t.problem.profile().id + ", " + std::string(name_of(t.plan.sharding))));
   s.blocks.push_back(std::move(facts));
   s.blocks.push_back(detail::stage_table(t));
   s.blocks.push_back(detail::phase_table(t));
@@ -70,7 +90,8 @@ inline Section parameter_section(const Ledger& ledger) {
   Facts facts{"counts", {}};
   add_fact(facts, ledger, "params.layer", "layer", Unit::Params);
   add_fact(facts, ledger, "params.gemm", "gemm", Unit::Params, "N of 6N: without the input embedding");
-  add_fact(facts, ledger, "params.stage", "stage", Unit::Params, "with the padded vocabulary; norms are whole on every tp rank");
+  add_fact(facts, ledger, "params.stage", "stage", Unit::Params,
+           "with the padded vocabulary; norms are whole on every tp rank");
   add_fact(facts, ledger, "params.padded_vocabulary", "padded_vocabulary", Unit::Count);
   s.blocks.push_back(std::move(facts));
   return s;
@@ -79,12 +100,16 @@ inline Section parameter_section(const Ledger& ledger) {
 inline Section compute_section(const Trial& t, const Ledger& ledger) {
   Section s{"compute", "Compute", {}};
   Facts f{"flops", {}};
-  f.facts.push_back(fact(ledger, "compute.flops_per_token_causal", "per_token_causal", Unit::FlopsPerToken, "6N + 6Lqs"));
-  f.facts.push_back(fact(ledger, "compute.flops_per_token_full", "per_token_full", Unit::FlopsPerToken, "6N + 12Lqs"));
+  f.facts.push_back(
+      fact(ledger, "compute.flops_per_token_causal", "per_token_causal", Unit::FlopsPerToken, "6N + 6Lqs"));
+  f.facts.push_back(
+      fact(ledger, "compute.flops_per_token_full", "per_token_full", Unit::FlopsPerToken, "6N + 12Lqs"));
   f.facts.push_back(fact(ledger, "compute.tokens_per_step", "tokens_per_step", Unit::Tokens));
-  f.facts.push_back(fact(ledger, "compute.ideal_causal", "ideal_causal", Unit::Time, "at the dense bf16 peak"));
+  f.facts.push_back(
+      fact(ledger, "compute.ideal_causal", "ideal_causal", Unit::Time, "at the dense bf16 peak"));
   f.facts.push_back(fact(ledger, "compute.ideal_full", "ideal_full", Unit::Time));
-  if (t.plan.recompute != Recompute::None) f.facts.push_back(fact(ledger, "compute.recomputed_flops", "recomputed_per_token", Unit::FlopsPerToken));
+  if (t.plan.recompute != Recompute::None)
+    f.facts.push_back(fact(ledger, "compute.recomputed_flops", "recomputed_per_token", Unit::FlopsPerToken));
   f.facts.push_back(fact(ledger, "step.mfu", "mfu_causal", Unit::Share));
   f.facts.push_back(fact(ledger, "step.mfu_full", "mfu_full", Unit::Share));
   f.facts.push_back(fact(ledger, "step.hfu", "hfu_causal", Unit::Share));
@@ -104,22 +129,36 @@ inline void add_traffic(Table& table, const Trial& t, const Ledger& ledger, cons
   const LineItem* item = ledger.find(row.id);
   if (item == nullptr) return;
   const ClusterSpec& c = t.problem.cluster();
-  table.rows.push_back({item->title, row.id, std::string(name_of(c, link_of(c, group_of(t.plan, row.axis)))), Value{item->value, Unit::Traffic},
-                        Value{ledger.find(row.time_id)->value, Unit::Time}, row.hidden});
+  table.rows.push_back({item->title, row.id, std::string(name_of(c, link_of(c, group_of(t.plan, row.axis)))),
+                        Value{item->value, Unit::Traffic}, Value{ledger.find(row.time_id)->value, Unit::Time},
+                        row.hidden});
 }
 
 inline Table traffic_table(const Trial& t, const Ledger& ledger) {
   const Recipe& r = t.problem.recipe;
-  Table table{"traffic", "", {{"what", "what"}, {"id", "id"}, {"link", "link"}, {"sent", "sent"}, {"time", "at link rate"}, {"overlap", "overlap"}}, {}};
+  Table table{"traffic",
+              "",
+              {{"what", "what"},
+               {"id", "id"},
+               {"link", "link"},
+               {"sent", "sent"},
+               {"time", "at link rate"},
+               {"overlap", "overlap"}},
+              {}};
   const bool hidden = r.tp_overlap && t.plan.sequence_parallel;
-  add_traffic(table, t, ledger, {"comm.tp", "comm.tp_time", hidden ? "part, see step.exposed_tp" : "exposed", Axis::Tp});
+  add_traffic(table, t, ledger,
+              {"comm.tp", "comm.tp_time", hidden ? "part, see step.exposed_tp" : "exposed", Axis::Tp});
   add_traffic(table, t, ledger, {"comm.tp_regather", "comm.tp_regather_time", "hidden", Axis::Tp});
-  add_traffic(table, t, ledger, {"comm.cp", "comm.cp_time", r.cp_mode == CpMode::Ring ? "attention" : "exposed", Axis::Cp});
+  add_traffic(table, t, ledger,
+              {"comm.cp", "comm.cp_time", r.cp_mode == CpMode::Ring ? "attention" : "exposed", Axis::Cp});
   for (const CommRow& row : t.problem.profile().rows(t.plan.sharding)->traffic) {
     if (!applies(row.when, r, t.plan)) continue;
     static constexpr std::string_view behind[] = {"exposed", "last backward", "next forward", "compute"};
     const std::string id = "comm.dp." + row.id;
-    add_traffic(table, t, ledger, {id, id + "_time", std::string(r.dp_overlap ? behind[static_cast<int>(row.hides)] : "exposed"), axis_of(row.group)});
+    add_traffic(
+        table, t, ledger,
+        {id, id + "_time", std::string(r.dp_overlap ? behind[static_cast<int>(row.hides)] : "exposed"),
+         axis_of(row.group)});
   }
   add_traffic(table, t, ledger, {"comm.pp", "comm.pp_time", "hidden (latency only)", Axis::Pp});
   return table;
@@ -127,13 +166,22 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
 
 inline Table group_table(const Trial& t) {
   const ClusterSpec& c = t.problem.cluster();
-  Table table{"groups", "Groups in rank order " + t.problem.profile().rank_order + "; the link follows from the nodes that a group spans",
-              {{"axis", "group"}, {"size", "size"}, {"members", "members with GPU 0"}, {"nodes", "nodes"}, {"link", "link"}, {"bandwidth", "of a GPU, one way"}}, {}};
+  Table table{"groups",
+              "Groups in rank order " + t.problem.profile().rank_order +
+                  "; the link follows from the nodes that a group spans",
+              {{"axis", "group"},
+               {"size", "size"},
+               {"members", "members with GPU 0"},
+               {"nodes", "nodes"},
+               {"link", "link"},
+               {"bandwidth", "of a GPU, one way"}},
+              {}};
   const auto add = [&](std::string name, Axis axis) {
     const GroupShape g = group_of(t.plan, axis);
     if (g.size == 1) return;
     const Link link = link_of(c, g);
-    table.rows.push_back({std::move(name), count_cell(g.size), members_text(g), count_cell(nodes_spanned(g, c.gpus_per_node)), std::string(name_of(c, link)),
+    table.rows.push_back({std::move(name), count_cell(g.size), members_text(g),
+                          count_cell(nodes_spanned(g, c.gpus_per_node)), std::string(name_of(c, link)),
                           Value{bandwidth_of(c, link).value, Unit::ByteRate}});
   };
   add("tp", Axis::Tp);
@@ -148,13 +196,18 @@ inline Table group_table(const Trial& t) {
 }  // namespace detail
 
 inline Section comm_section(const Trial& t, const Ledger& ledger) {
-  Section s{"communication", "Communication: bytes that one GPU of stage " + std::to_string(t.cost.stage) + " sends in a step", {}};
+  Section s{"communication",
+            "Communication: bytes that one GPU of stage " + std::to_string(t.cost.stage) + " sends in a step",
+            {}};
   s.blocks.push_back(detail::traffic_table(t, ledger));
   Facts f{"totals", {}};
-  add_fact(f, ledger, "comm.dp", "data_parallel", Unit::Traffic, "reduction in " + std::string(name_of(t.problem.recipe.reduce)));
+  add_fact(f, ledger, "comm.dp", "data_parallel", Unit::Traffic,
+           "reduction in " + std::string(name_of(t.problem.recipe.reduce)));
   if (t.plan.pp > 2) {
     const auto interior = evaluate_stage(t.problem, t.plan, 1);
-    f.facts.push_back({"pipeline_interior", "pipeline parallel, interior stage", Value{interior.comm.pipeline.bytes.num(), Unit::Traffic}, "sends both ways on every chunk", ""});
+    f.facts.push_back({"pipeline_interior", "pipeline parallel, interior stage",
+                       Value{interior.comm.pipeline.bytes.num(), Unit::Traffic},
+                       "sends both ways on every chunk", ""});
   }
   if (!f.facts.empty()) s.blocks.push_back(std::move(f));
   s.blocks.push_back(detail::group_table(t));
@@ -168,7 +221,8 @@ inline Section step_section(const Trial& t, const Ledger& ledger) {
   f.facts.push_back(fact(ledger, "schedule.bubble_of_ideal", "of_ideal", Unit::Share));
   f.facts.push_back(fact(ledger, "schedule.bubble_of_total", "of_total", Unit::Share));
   f.facts.push_back({"schedule", "schedule", std::string(name_of(t.plan.schedule)), "", ""});
-  f.facts.push_back(fact(ledger, "step.tokens_per_second", "tokens_per_second", Unit::TokenRate, "whole cluster"));
+  f.facts.push_back(
+      fact(ledger, "step.tokens_per_second", "tokens_per_second", Unit::TokenRate, "whole cluster"));
   s.blocks.push_back(std::move(f));
   return s;
 }
@@ -193,21 +247,29 @@ inline std::string missing_for_goodput(const ClusterSpec& c) {
 inline Section checkpoint_section(const Trial& t, const Ledger& ledger) {
   Section s{"checkpoint", "Checkpoint and goodput", {}};
   Facts f{"save", {}};
-  f.facts.push_back(fact(ledger, "checkpoint.bytes", "bytes", Unit::Traffic, std::to_string(static_cast<int>(t.problem.profile().checkpoint_bytes_per_param)) + " B/param, whatever the plan"));
+  f.facts.push_back(fact(ledger, "checkpoint.bytes", "bytes", Unit::Traffic,
+                         std::to_string(static_cast<int>(t.problem.profile().checkpoint_bytes_per_param)) +
+                             " B/param, whatever the plan"));
   f.facts.push_back(fact(ledger, "checkpoint.per_gpu", "per_gpu", Unit::Traffic));
-  f.facts.push_back(fact(ledger, "checkpoint.staging", "staging", Unit::Traffic, "asynchronous saving, two copies"));
+  f.facts.push_back(
+      fact(ledger, "checkpoint.staging", "staging", Unit::Traffic, "asynchronous saving, two copies"));
   const ClusterSpec& c = t.problem.cluster();
-  add_fact(f, ledger, "checkpoint.write", "write", Unit::Time, c.storage_write.assumed ? "storage bandwidth assumed" : "");
+  add_fact(f, ledger, "checkpoint.write", "write", Unit::Time,
+           c.storage_write.assumed ? "storage bandwidth assumed" : "");
   if (goodput_is_known(c)) {
     f.facts.push_back(fact(ledger, "goodput.mtbf", "mtbf", Unit::Time));
     f.facts.push_back(fact(ledger, "checkpoint.interval", "interval", Unit::Time, "Young, first order"));
     f.facts.push_back(fact(ledger, "checkpoint.waste", "waste", Unit::Share, "saving and rollback"));
     f.facts.push_back(fact(ledger, "goodput", "goodput", Unit::Share));
-    for (const char* id : {"goodput.saving", "goodput.detect", "goodput.restart", "goodput.load", "goodput.rollback"})
+    for (const char* id :
+         {"goodput.saving", "goodput.detect", "goodput.restart", "goodput.load", "goodput.rollback"})
       f.facts.push_back(fact(ledger, id, std::string(id).substr(8), Unit::Share));
   }
   s.blocks.push_back(std::move(f));
-  if (!goodput_is_known(c)) s.blocks.push_back(Notes{"goodput_note", {{"no interval and no goodput: the cluster file does not give " + detail::missing_for_goodput(c)}}});
+  if (!goodput_is_known(c))
+    s.blocks.push_back(Notes{
+        "goodput_note",
+        {{"no interval and no goodput: the cluster file does not give " + detail::missing_for_goodput(c)}}});
   return s;
 }
 
@@ -219,11 +281,13 @@ inline Section cost_section(const Trial& t, const Ledger& ledger) {
     return s;
   }
   Facts f{"money", {}};
-  f.facts.push_back({"price", "price of a GPU", Value{price.value, Unit::UsdPerHour}, price.assumed ? "assumed" : price.source, ""});
+  f.facts.push_back({"price", "price of a GPU", Value{price.value, Unit::UsdPerHour},
+                     price.assumed ? "assumed" : price.source, ""});
   f.facts.push_back(fact(ledger, "cost.day_gpu_time", "day_gpu_time", Unit::GpuTime));
   f.facts.push_back(fact(ledger, "cost.day", "day", Unit::Usd));
   add_fact(f, ledger, "cost.run_time", "run_time", Unit::Time, "token budget / goodput");
-  f.facts.push_back(fact(ledger, "cost.run_gpu_time", "run_gpu_time", Unit::GpuTime, t.problem.recipe.tokens ? "" : "30 days (no --tokens given)"));
+  f.facts.push_back(fact(ledger, "cost.run_gpu_time", "run_gpu_time", Unit::GpuTime,
+                         t.problem.recipe.tokens ? "" : "30 days (no --tokens given)"));
   f.facts.push_back(fact(ledger, "cost.run", "run", Unit::Usd));
   f.facts.push_back(fact(ledger, "cost.mfu_point_time", "mfu_point_time", Unit::Time));
   f.facts.push_back(fact(ledger, "cost.mfu_point", "mfu_point", Unit::Usd));

@@ -35,7 +35,7 @@ inline constexpr int kPhases = 7;
 inline constexpr std::string_view kPhaseIds[] = {"load",      "forward_end", "loss", "backward_end",
                                                  "optimizer", "evaluation",  "save"};
 inline constexpr std::string_view kPhaseTitles[] = {
-    "load",           "forward end (activations)",       "loss (last stage)", "backward end (gradients)",
+    "load",           "forward end (activations)",         "loss (last stage)", "backward end (gradients)",
     "optimizer step", "evaluation (no saved activations)", "checkpoint staging"};
 
 /// Bit set of phases.
@@ -43,14 +43,15 @@ using Phases = std::uint8_t;
 constexpr Phases bit(Phase p) { return static_cast<Phases>(1u << static_cast<int>(p)); }
 inline constexpr Phases kAlways = (1u << kPhases) - 1;
 /// Gradients that exist from the first backward to the optimizer step.
-inline constexpr Phases kGradientPhases = bit(Phase::ForwardEnd) | bit(Phase::Loss) | bit(Phase::BackwardEnd) | bit(Phase::Optimizer);
+inline constexpr Phases kGradientPhases =
+    bit(Phase::ForwardEnd) | bit(Phase::Loss) | bit(Phase::BackwardEnd) | bit(Phase::Optimizer);
 
 /// When a row applies.
 enum class When : std::uint8_t {
   Always,
-  Reshard,        // weights are resharded after the forward pass
+  Reshard,  // weights are resharded after the forward pass
   NoReshard,
-  DeferredSync,   // gradients are reduced once a step
+  DeferredSync,  // gradients are reduced once a step
   SyncEachMicroBatch,
   Gradient16Bit,
 };
@@ -87,9 +88,9 @@ struct CommRow {
 struct ShardingRows {
   Sharding mode = Sharding::None;
   std::string title, flags;
-  bool with_pipeline = true;     // runs together with pp > 1
-  double gathered_units = 0;    // whole layers gathered at a time, in the compute type
-  double gradient_units = 0;    // whole layers of unsharded gradient, in the reduce type
+  bool with_pipeline = true;  // runs together with pp > 1
+  double gathered_units = 0;  // whole layers gathered at a time, in the compute type
+  double gradient_units = 0;  // whole layers of unsharded gradient, in the reduce type
   std::vector<StateRow> state;
   std::vector<CommRow> traffic;
 };
@@ -100,10 +101,10 @@ struct FrameworkProfile {
   DType default_gradient = DType::Fp32;
   bool vocabulary_times_tp = false;
   std::int64_t vocabulary_multiple = 1;
-  bool uneven_stages = false;   // the embedding and the loss may count as layers
+  bool uneven_stages = false;  // the embedding and the loss may count as layers
   bool interleaving = true;
-  bool causal_flops = true;     // what its own log counts
-  double logit_bytes = 6;       // bytes per token and vocabulary entry at the loss
+  bool causal_flops = true;  // what its own log counts
+  double logit_bytes = 6;    // bytes per token and vocabulary entry at the loss
   std::string logit_source;
   double checkpoint_bytes_per_param = 14;
   std::string checkpoint_source, rank_order = "tp-cp-ep-dp-pp";

@@ -1,4 +1,5 @@
-/// What the user asked for: batch, recipe, pinned axes and limits. Everything left out is derived or defaulted.
+/// What the user asked for: batch, recipe, pinned axes and limits. Everything left out is derived or
+/// defaulted.
 #pragma once
 
 #include <cstdint>

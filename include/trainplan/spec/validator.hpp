@@ -15,11 +15,11 @@ namespace trainplan {
 
 inline constexpr std::int64_t kMaxWidth = std::int64_t{1} << 24;  // of a hidden vector, an MLP, a head
 inline constexpr std::int64_t kMaxLayers = 4096;  // a derivation tries every number of stages and of layers
-inline constexpr std::int64_t kMaxHeads = std::int64_t{1} << 16;   // also the width of one
-inline constexpr std::int64_t kMaxVocab = std::int64_t{1} << 31;   // vocabulary entries and positions
-inline constexpr std::int64_t kMaxDegree = 65535;                  // of a parallel axis: 16 bits of a Plan
-inline constexpr std::int64_t kMaxRanks = std::int64_t{1} << 20;   // data parallel ones; nodes, GPUs of a domain
-inline constexpr std::int64_t kMaxNodeWidth = 1024;                // GPUs of one node
+inline constexpr std::int64_t kMaxHeads = std::int64_t{1} << 16;  // also the width of one
+inline constexpr std::int64_t kMaxVocab = std::int64_t{1} << 31;  // vocabulary entries and positions
+inline constexpr std::int64_t kMaxDegree = 65535;                 // of a parallel axis: 16 bits of a Plan
+inline constexpr std::int64_t kMaxRanks = std::int64_t{1} << 20;  // data-parallel; nodes; of a domain
+inline constexpr std::int64_t kMaxNodeWidth = 1024;               // GPUs of one node
 inline constexpr std::int64_t kMaxSequence = std::int64_t{1} << 40;
 inline constexpr double kMaxBytesPerParam = 64;
 // Of a figure in base units; products of a few of them stay finite.
@@ -102,7 +102,8 @@ class Validator {
   }
   void magnitude(std::string_view pointer, const Figure& f) {
     if (f.known && f.value != 0 && (f.value < kLeastFigure || f.value > kMostFigure))
-      figure(pointer, f, "range", "be from " + shown(kLeastFigure) + " to " + shown(kMostFigure) + " in base units",
+      figure(pointer, f, "range",
+             "be from " + shown(kLeastFigure) + " to " + shown(kMostFigure) + " in base units",
              "check the number and its unit");
   }
   void share(std::string_view pointer, const Figure& f) {

@@ -47,8 +47,8 @@ struct Erased {
   template <std::size_t... I>
   static void trace(Explain& rec, std::span<const double> v, std::index_sequence<I...>) {
     rec.apply(F, Item{F.id, F.id, {}},
-              rec.template in<Quantity<Sig::dims[I], Sym>>(Leaf{F.args[I].symbol, F.args[I].meaning, F.args[I].name},
-                                                           v[I])...);
+              rec.template in<Quantity<Sig::dims[I], Sym>>(
+                  Leaf{F.args[I].symbol, F.args[I].meaning, F.args[I].name}, v[I])...);
   }
   static double evaluate(std::span<const double> v) { return call(v, std::make_index_sequence<arity>{}); }
   static void explain(Explain& rec, std::span<const double> v) {
@@ -61,8 +61,14 @@ struct Erased {
 template <const auto& F>
 constexpr CatalogEntry catalog_entry() {
   using E = detail::Erased<F>;
-  return {F.id, F.title, F.source, std::span<const Arg>(F.args), std::span<const Dim>(E::Sig::dims), E::Sig::result,
-          &E::evaluate, &E::explain};
+  return {F.id,
+          F.title,
+          F.source,
+          std::span<const Arg>(F.args),
+          std::span<const Dim>(E::Sig::dims),
+          E::Sig::result,
+          &E::evaluate,
+          &E::explain};
 }
 
 template <const auto&... F>

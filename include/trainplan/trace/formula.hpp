@@ -4,10 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "trainplan/base/quantity.hpp"
 #include "trainplan/base/source.hpp"
+#include "trainplan/base/value.hpp"
 
 namespace trainplan {
 
@@ -24,6 +26,7 @@ struct Formula {
   Source source;
   std::array<Arg, K> args;
   F f;
+  std::optional<Unit> unit{};  // how the result is shown, where its dimension does not say
 
   template <class... Q>
   constexpr auto operator()(Q... q) const {
@@ -33,5 +36,7 @@ struct Formula {
 };
 template <std::size_t K, class F>
 Formula(std::string_view, std::string_view, Source, std::array<Arg, K>, F) -> Formula<K, F>;
+template <std::size_t K, class F>
+Formula(std::string_view, std::string_view, Source, std::array<Arg, K>, F, Unit) -> Formula<K, F>;
 
 }  // namespace trainplan

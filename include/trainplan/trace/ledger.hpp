@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "trainplan/base/value.hpp"
 #include "trainplan/trace/tape.hpp"
 
 namespace trainplan {
@@ -16,6 +18,7 @@ struct LineItem {
   Dim dim{};
   double value = 0;
   std::uint32_t expr = 0, name = 0;
+  std::optional<Unit> unit{};  // how it is shown, where its dimension does not say
 };
 
 class Ledger {

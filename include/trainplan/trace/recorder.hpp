@@ -17,6 +17,7 @@ namespace trainplan {
 struct Item {
   std::string_view id, symbol, title;
   Source source{};
+  std::optional<Unit> unit{};
 };
 
 /// An input: symbol, meaning and the place that it was read from.
@@ -58,7 +59,7 @@ class Explain {
     std::string source(item.source.key);
     if (!item.source.where.empty()) source.append(", ").append(item.source.where);
     ledger_.add(LineItem{std::string(item.id), std::string(item.symbol), std::string(item.title),
-                         std::string(formula), std::move(source), D, value, expr, name});
+                         std::string(formula), std::move(source), D, value, expr, name, item.unit});
     return Quantity<D, Sym>{Sym{value, name, tape}};
   }
 
@@ -73,20 +74,21 @@ class Explain {
   template <class Q>
   Quantity<Q::dim, Sym> in(const Leaf& leaf, double v) {
     Tape& tape = ledger_.tape();
-    const std::uint32_t node =
-        tape.add(Node{.op = Op::Input, .value = v},
-                 Label{std::string(leaf.symbol), std::string(leaf.meaning), std::string(leaf.origin), Q::dim});
+    const std::uint32_t node = tape.add(
+        Node{.op = Op::Input, .value = v},
+        Label{std::string(leaf.symbol), std::string(leaf.meaning), std::string(leaf.origin), Q::dim});
     return Quantity<Q::dim, Sym>{Sym{v, node, tape}};
   }
   template <Dim D>
   Quantity<D, Sym> item(const Item& item, Quantity<D, Sym> q) {
     return file(item, {}, q);
   }
-  /// The title falls back to the formula's; the source is the formula's.
+  /// Title and unit fall back to the formula's; the source is the formula's.
   template <class F, class... Q>
   auto apply(const F& formula, Item item, Q... q) {
     if (item.title.empty()) item.title = formula.title;
     item.source = formula.source;
+    if (!item.unit) item.unit = formula.unit;
     return file(item, formula.id, formula(q...));
   }
 

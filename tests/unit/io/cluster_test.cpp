@@ -77,7 +77,8 @@ TEST_CASE("every shipped config loads without an error") {
     if (s.kind == "accelerators") {
       const std::string text =
           R"({"accelerator": ")" + name + R"(", "nodes": 8, "gpus_per_node": 8, "scale_up_domain": 1,
-                                   "nic_per_gpu": {"value": "1 GB/s", "source": "test"}})";
+                                   "nic_per_gpu": {"value": "1 GB/s", "source": "test"},
+                                   "pcie": {"value": "32 GB/s", "source": "test"}})";
       ok = load_cluster_text(text, "c.json", issues).has_value();
     }
     CAPTURE(s.kind, s.name, listed(issues));
@@ -242,4 +243,16 @@ TEST_CASE("the list of shipped configs has names, titles and aliases") {
   const auto gpus = list_shipped("accelerators");
   CHECK(std::any_of(gpus.begin(), gpus.end(),
                     [](const Listed& l) { return l.name == "h100-sxm" && !l.title.empty(); }));
+}
+
+TEST_CASE("links that the traffic of a cluster needs are required") {
+  // 8 GPUs of a node without a scale-up link talk over PCIe, nodes over NICs.
+  Issues issues;
+  CHECK_FALSE(load_cluster_text(R"({"accelerator": "rtx-4090", "nodes": 2, "gpus_per_node": 8, "scale_up_domain": 1})",
+                                "c.json", issues));
+  CHECK(listed(issues).find("/pcie") != std::string::npos);
+  CHECK(listed(issues).find("/nic_per_gpu") != std::string::npos);
+  Issues one_gpu;
+  CHECK(load_cluster_text(R"({"accelerator": "rtx-4090", "nodes": 1, "gpus_per_node": 1, "scale_up_domain": 1})",
+                          "c.json", one_gpu));
 }
