@@ -129,7 +129,7 @@ class ClusterReader {
     const std::size_t checked_from = issues_.all().size();
     auto checked = Checked<ClusterSpec>::make(std::move(c), issues_);
     if (!accelerator)
-      for (const std::string_view dependent : {"/accelerator", "/nic_per_gpu"})
+      for (const std::string_view dependent : {"/accelerator", "/nic_per_gpu", "/pcie"})
         drop_under(issues_, checked_from, dependent);
     const Document* const documents[] = {&doc_, base_.get()};
     place_issues(std::span(documents, base_ == nullptr ? 1 : 2), issues_, first);

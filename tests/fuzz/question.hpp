@@ -26,12 +26,11 @@ struct Specs {
 };
 
 /// The name of the first number of a cost that is none, or is below zero; empty when all are fine. A job that
-/// fails faster than it recovers makes no progress: its goodput, and what is divided by it, are below zero.
+/// fails faster than it recovers makes no progress: its goodput is below zero.
 inline std::string odd_number(const PlanCost<double>& cost) {
-  const bool stuck = cost.goodput.goodput.num() < 0;
   for (const auto& [name, value] : property::fields_of(cost)) {
-    const bool by_progress = name == "goodput.goodput" || name.starts_with("money.");
-    if (name.empty() || !std::isfinite(value) || (value < 0 && !(stuck && by_progress)))
+    const bool may_be_below = name == "goodput.goodput";
+    if (name.empty() || !std::isfinite(value) || (value < 0 && !may_be_below))
       return std::string(name) + " = " + std::to_string(value);
   }
   return "";

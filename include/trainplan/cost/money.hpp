@@ -54,31 +54,38 @@ struct MoneyCost {
 };
 
 /// `progress` is the goodput, 1 when the failure rate is not known; run figures need a token budget, else a
-/// month of 30 days.
+/// month of 30 days. A job that does not finish has only the
+/// cost of a day; without a price there are no dollars.
 template <Recorder R>
 MoneyCost<typename R::Num> money_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                       Tokens<typename R::Num> per_step, Seconds<typename R::Num> step,
-                                      Count<typename R::Num> utilisation, Count<typename R::Num> progress) {
+                                      Count<typename R::Num> utilisation, Count<typename R::Num> progress,
+                                      bool finishes) {
   using N = typename R::Num;
   MoneyCost<N> out;
-  const auto price = figure<UsdPerSec<N>>(rec, "c_gpu", "price of one GPU", problem.cluster().price);
   const auto day = rec.template in<Seconds<N>>({"T_day", "a day", "calendar"}, 86400);
   rec.apply(gpu_time, {"cost.day_gpu_time", "T_gpu_day", "GPU time of a day"}, day, in.gpus);
-  out.day = rec.apply(cost_of_time, {"cost.day", "c_day", "dollars of a day"}, day, in.gpus, price);
-  if (problem.recipe.tokens) {
-    const auto tokens =
-        rec.template in<Tokens<N>>({"D", "token budget", "run /tokens"}, *problem.recipe.tokens);
-    out.run_time = rec.apply(training_time, {"cost.run_time", "T_run", ""}, tokens, per_step, step, progress);
-  } else {
-    out.run_time =
-        rec.template in<Seconds<N>>({"T_run", "a run of 30 days", "no token budget"}, 30.0 * 86400);
+  if (finishes) {
+    if (problem.recipe.tokens) {
+      const auto tokens =
+          rec.template in<Tokens<N>>({"D", "token budget", "run /tokens"}, *problem.recipe.tokens);
+      out.run_time =
+          rec.apply(training_time, {"cost.run_time", "T_run", ""}, tokens, per_step, step, progress);
+    } else {
+      out.run_time =
+          rec.template in<Seconds<N>>({"T_run", "a run of 30 days", "no token budget"}, 30.0 * 86400);
+    }
+    out.run_gpu_time =
+        rec.apply(gpu_time, {"cost.run_gpu_time", "T_gpu", "GPU time of the run"}, out.run_time, in.gpus);
+    out.mfu_point_time =
+        rec.apply(mfu_point_time, {"cost.mfu_point_time", "T_point", ""}, out.run_time, utilisation);
   }
-  out.run_gpu_time =
-      rec.apply(gpu_time, {"cost.run_gpu_time", "T_gpu", "GPU time of the run"}, out.run_time, in.gpus);
+  if (!problem.cluster().price.known) return out;
+  const auto price = figure<UsdPerSec<N>>(rec, "c_gpu", "price of one GPU", problem.cluster().price);
+  out.day = rec.apply(cost_of_time, {"cost.day", "c_day", "dollars of a day"}, day, in.gpus, price);
+  if (!finishes) return out;
   out.run =
       rec.apply(cost_of_time, {"cost.run", "c_run", "dollars of the run"}, out.run_time, in.gpus, price);
-  out.mfu_point_time =
-      rec.apply(mfu_point_time, {"cost.mfu_point_time", "T_point", ""}, out.run_time, utilisation);
   out.mfu_point =
       rec.apply(cost_of_time, {"cost.mfu_point", "c_point", "dollars that one MFU point is worth"},
                 out.mfu_point_time, in.gpus, price);

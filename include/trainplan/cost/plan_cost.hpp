@@ -14,7 +14,7 @@
 
 namespace trainplan {
 
-/// Costs of one GPU of `stage` and of the step. goodput and money only where their inputs are known.
+/// Costs of one GPU of `stage` and of the step. goodput and dollars only where their inputs are known.
 template <class N>
 struct PlanCost {
   int stage = 0;
@@ -28,6 +28,13 @@ struct PlanCost {
   GoodputCost<N> goodput;
   MoneyCost<N> money;
 };
+
+/// False for a job that fails faster than it recovers. Both recorders hold the same value, so both go one
+/// way.
+template <class N>
+bool finishes(const PlanCost<N>& cost) {
+  return value_of(cost.goodput.mtbf) == 0 || value_of(cost.goodput.goodput) > 0;
+}
 
 /// One body for both recorders. `stage` is the stage whose GPU is looked at.
 template <Recorder R>
@@ -57,8 +64,8 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
     out.goodput = goodput_cost(rec, in, problem, out.checkpoint.write);
     share = out.goodput.goodput;
   }
-  if (problem.cluster().price.known)
-    out.money = money_cost(rec, in, problem, out.compute.tokens, out.step.step, out.step.mfu, share);
+  out.money =
+      money_cost(rec, in, problem, out.compute.tokens, out.step.step, out.step.mfu, share, finishes(out));
   return out;
 }
 

@@ -256,6 +256,14 @@ inline Section checkpoint_section(const Trial& t, const Ledger& ledger) {
   const ClusterSpec& c = t.problem.cluster();
   add_fact(f, ledger, "checkpoint.write", "write", Unit::Time,
            c.storage_write.assumed ? "storage bandwidth assumed" : "");
+  if (!finishes(t.cost)) {
+    s.blocks.push_back(std::move(f));
+    s.blocks.push_back(
+        Notes{"goodput_note",
+              {{"never finishes: it fails every ", Value{t.cost.goodput.mtbf.num(), Unit::Time},
+                " on average, faster than it saves and recovers"}}});
+    return s;
+  }
   if (goodput_is_known(c)) {
     f.facts.push_back(fact(ledger, "goodput.mtbf", "mtbf", Unit::Time));
     f.facts.push_back(fact(ledger, "checkpoint.interval", "interval", Unit::Time, "Young, first order"));
@@ -276,22 +284,21 @@ inline Section checkpoint_section(const Trial& t, const Ledger& ledger) {
 inline Section cost_section(const Trial& t, const Ledger& ledger) {
   Section s{"cost", "Time and money", {}};
   const Figure& price = t.problem.cluster().price;
-  if (!price.known) {
-    s.blocks.push_back(Notes{"cost_note", {{"no costs: the cluster file does not give price"}}});
-    return s;
-  }
   Facts f{"money", {}};
-  f.facts.push_back({"price", "price of a GPU", Value{price.value, Unit::UsdPerHour},
-                     price.assumed ? "assumed" : price.source, ""});
   f.facts.push_back(fact(ledger, "cost.day_gpu_time", "day_gpu_time", Unit::GpuTime));
-  f.facts.push_back(fact(ledger, "cost.day", "day", Unit::Usd));
   add_fact(f, ledger, "cost.run_time", "run_time", Unit::Time, "token budget / goodput");
-  f.facts.push_back(fact(ledger, "cost.run_gpu_time", "run_gpu_time", Unit::GpuTime,
-                         t.problem.recipe.tokens ? "" : "30 days (no --tokens given)"));
-  f.facts.push_back(fact(ledger, "cost.run", "run", Unit::Usd));
-  f.facts.push_back(fact(ledger, "cost.mfu_point_time", "mfu_point_time", Unit::Time));
-  f.facts.push_back(fact(ledger, "cost.mfu_point", "mfu_point", Unit::Usd));
+  add_fact(f, ledger, "cost.run_gpu_time", "run_gpu_time", Unit::GpuTime,
+           t.problem.recipe.tokens ? "" : "30 days (no --tokens given)");
+  add_fact(f, ledger, "cost.mfu_point_time", "mfu_point_time", Unit::Time);
+  if (price.known)
+    f.facts.push_back({"price", "price of a GPU", Value{price.value, Unit::UsdPerHour},
+                       price.assumed ? "assumed" : price.source, ""});
+  add_fact(f, ledger, "cost.day", "day", Unit::Usd);
+  add_fact(f, ledger, "cost.run", "run", Unit::Usd);
+  add_fact(f, ledger, "cost.mfu_point", "mfu_point", Unit::Usd);
   s.blocks.push_back(std::move(f));
+  if (!price.known)
+    s.blocks.push_back(Notes{"cost_note", {{"no dollars: the cluster file does not give price"}}});
   return s;
 }
 

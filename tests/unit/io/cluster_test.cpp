@@ -110,7 +110,8 @@ TEST_CASE("an accelerator file is found beside the cluster file") {
   fs::create_directories(here);
   std::ofstream(here / "mine.json") << R"({"name": "mine", "bf16_dense": "1 PFLOP/s", "memory": "100 GB",
       "usable_memory": "99 GB", "memory_bandwidth": "2 TB/s", "nic": "100 Gbit/s"})";
-  std::ofstream(here / "c.json") << R"({"accelerator": "mine.json", "nodes": 2, "gpus_per_node": 8})";
+  std::ofstream(here / "c.json") << R"({"accelerator": "mine.json", "pcie": "64 GB/s",
+      "nodes": 2, "gpus_per_node": 8})";
   Issues issues;
   const auto c = load_cluster((here / "c.json").string(), issues);
   std::ofstream(here / "mine.json") << "{\n\"memory\": \"100 G\", \"bf16\": 1}";
@@ -248,11 +249,13 @@ TEST_CASE("the list of shipped configs has names, titles and aliases") {
 TEST_CASE("links that the traffic of a cluster needs are required") {
   // 8 GPUs of a node without a scale-up link talk over PCIe, nodes over NICs.
   Issues issues;
-  CHECK_FALSE(load_cluster_text(R"({"accelerator": "rtx-4090", "nodes": 2, "gpus_per_node": 8, "scale_up_domain": 1})",
-                                "c.json", issues));
+  CHECK_FALSE(load_cluster_text(
+      R"({"accelerator": "rtx-4090", "nodes": 2, "gpus_per_node": 8, "scale_up_domain": 1})", "c.json",
+      issues));
   CHECK(listed(issues).find("/pcie") != std::string::npos);
   CHECK(listed(issues).find("/nic_per_gpu") != std::string::npos);
   Issues one_gpu;
-  CHECK(load_cluster_text(R"({"accelerator": "rtx-4090", "nodes": 1, "gpus_per_node": 1, "scale_up_domain": 1})",
-                          "c.json", one_gpu));
+  CHECK(load_cluster_text(
+      R"({"accelerator": "rtx-4090", "nodes": 1, "gpus_per_node": 1, "scale_up_domain": 1})", "c.json",
+      one_gpu));
 }
