@@ -1,11 +1,17 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "commands.hpp"
 #include "output.hpp"
 #include "question.hpp"
 #include "trainplan/io/suggest.hpp"
 #include "trainplan/report/explain_report.hpp"
+#include "trainplan/report/plan_sections.hpp"
 
 namespace trainplan {
 
@@ -18,7 +24,32 @@ struct ExplainOptions {
   bool list = false;
 };
 
-Issue unknown_item(const Ledger& ledger, const std::string& item) {
+/// A stage whose ledger has the item, -1 without one. Stages differ at the ends only.
+int stage_with(const Trial& t, const std::string& item) {
+  for (const int stage : {0, t.plan.pp - 1, t.plan.pp / 2})
+    if (explain(t.problem, t.plan, stage).find(item) != nullptr) return stage;
+  return -1;
+}
+
+/// Why a plan has no such item although others do; empty when it is not a known one.
+std::string why_absent(const Trial& t, const std::string& item) {
+  const ClusterSpec& c = t.problem.cluster();
+  const auto in = [&](std::initializer_list<std::string_view> ids) {
+    return std::find(ids.begin(), ids.end(), item) != ids.end();
+  };
+  const bool goodput = in({"goodput", "goodput.mtbf", "goodput.saving", "goodput.detect", "goodput.restart",
+                           "goodput.load", "goodput.rollback", "checkpoint.interval", "checkpoint.waste"});
+  if (goodput && !goodput_is_known(c))
+    return "the cluster file does not give " + detail::missing_for_goodput(c);
+  if (item == "checkpoint.write" && !c.storage_write.known)
+    return "the cluster file does not give storage/write";
+  if (in({"cost.day", "cost.run", "cost.mfu_point"}) && !c.price.known)
+    return "the cluster file does not give price";
+  if (item == "cost.run_time" && !t.problem.recipe.tokens) return "no token budget, try --tokens 15T";
+  return {};
+}
+
+Issue unknown_item(const Trial& t, const Ledger& ledger, int stage, const std::string& item) {
   std::vector<std::string_view> ids;
   for (const LineItem& line : ledger.items()) ids.push_back(line.id);
   const std::string_view near = nearest(item, ids);
@@ -28,6 +59,13 @@ Issue unknown_item(const Ledger& ledger, const std::string& item) {
               .must = "be the id of a printed number",
               .hint = "see trainplan explain MODEL CLUSTER --list"};
   if (!near.empty()) issue.hint = "did you mean " + std::string(near) + "?";
+  const int other = stage_with(t, item);
+  const std::string why = other < 0 ? why_absent(t, item) : "";
+  if (other < 0 && why.empty()) return issue;
+  issue.rule = "absent-item";
+  issue.must = "be the id of a number of this plan";
+  issue.hint =
+      other < 0 ? why : "not on stage " + std::to_string(stage) + ", try --stage " + std::to_string(other);
   return issue;
 }
 
@@ -60,7 +98,7 @@ int run_explain(const ExplainOptions& options) {
   if (options.list) return emit(item_list_report(ledger, title), options.output);
   const LineItem* line = ledger.find(item);
   if (line == nullptr) {
-    issues.add(unknown_item(ledger, item));
+    issues.add(unknown_item(t, ledger, stage, item));
     return emit(issues, options.output);
   }
   return emit(explain_report(ledger, *line, title), options.output);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstddef>
 #include <exception>
 #include <new>
 #include <string>
@@ -38,6 +39,7 @@ Issues unexpected_words(const CLI::App& app) {
   const std::string name = given.empty() ? "trainplan" : "trainplan " + command.get_name();
   Issues issues;
   for (const std::string& word : app.remaining(true)) {
+    if (given.empty() && !issues.all().empty()) break;  // what follows belongs to a command not known
     const bool option = word.starts_with('-');
     const std::vector<std::string> known = known_names(command, option);
     const std::vector<std::string_view> views(known.begin(), known.end());
@@ -51,7 +53,19 @@ Issues unexpected_words(const CLI::App& app) {
   return issues;
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error) {
+/// The format that was asked for, read from the words themselves: the options are not parsed.
+Format format_asked(const std::vector<std::string>& words) {
+  Format format = Format::Text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool json = words[i] == "--format=json" ||
+                      (words[i] == "--format" && i + 1 < words.size() && words[i + 1] == "json");
+    if (json) format = Format::Json;
+    if (!json && words[i].starts_with("--format")) format = Format::Text;
+  }
+  return format;
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error, Format format) {
   Issues issues = unexpected_words(app);
   // A mistyped command leaves the command missing: that is one mistake, not two.
   const bool about_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
@@ -61,7 +75,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const std::string name = given.empty() ? "trainplan" : "trainplan " + given.back()->get_name();
     issues.add({.rule = "usage", .pointer = name + ": " + error.what(), .hint = "see " + name + " --help"});
   }
-  return emit(issues, OutputOptions{});
+  return emit(issues, OutputOptions{.format = format, .file = {}});
 }
 
 int run(int argc, char** argv) {
@@ -85,7 +99,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     return write_output(std::string(version.what()) + "\n", {}) ? ExitCode::Fits : ExitCode::BadInput;
   } catch (const CLI::ParseError& error) {
-    return usage_error(app, error);
+    return usage_error(app, error, format_asked({argv, argv + argc}));
   }
   return outcome.status;
 }

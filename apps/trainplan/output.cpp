@@ -102,7 +102,8 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
 int emit(const Report& report, const OutputOptions& options) {
   const Style style{.colour = options.file.empty() && colour_on(STDOUT_FILENO), .columns = kColumns};
   if (!write_output(render(report, options.format, style), options.file)) return ExitCode::BadInput;
-  return report.verdict == Verdict::DoesNotFit ? ExitCode::DoesNotFit : ExitCode::Fits;
+  const bool bad = report.verdict == Verdict::DoesNotFit || report.verdict == Verdict::Failed;
+  return bad ? ExitCode::DoesNotFit : ExitCode::Fits;
 }
 
 int emit(const Issues& issues, const OutputOptions& options) {

@@ -114,12 +114,12 @@ void require_names(const RunSpec& run, Issues& issues) {
                 .hint = "add \"cluster\": \"h100x1024\""});
 }
 
-/// The degrees as pinned, everything else as small as it can be: what the rules of pinned fields are judged
-/// on.
-Choice pinned_choice(const RunSpec& run) {
+/// The degrees as pinned, the others as a derivation would begin with them: what rules are judged on.
+Choice pinned_choice(const Planner& planner) {
+  const RunSpec& run = planner.run();
   Choice c;
-  c.tp = run.tp.value_or(1);
-  c.pp = run.pp.value_or(1);
+  c.tp = run.tp.value_or(largest_tp(planner));
+  c.pp = run.pp.value_or(run.vpp.value_or(1) > 1 ? 2 : 1);
   c.cp = run.cp.value_or(1);
   c.vpp = run.vpp;
   c.recompute = run.recompute.value_or(Recompute::None);
@@ -161,7 +161,7 @@ std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, 
   if (!q->load_specs(issues)) return nullptr;
   q->make_planners(issues);
   if (!issues.has_errors()) return q;
-  const auto [problem, plan] = q->planner_->complete(pinned_choice(q->run));
+  const auto [problem, plan] = q->planner_->complete(pinned_choice(*q->planner_));
   report_rules(problem, plan, q->run, options, fields_with_errors(issues), issues);
   return nullptr;
 }
@@ -169,7 +169,7 @@ std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, 
 std::optional<Derivation> Question::answer(Issues& issues) const {
   auto derivation = derive(*planner_, &*fsdp_);
   if (derivation) return derivation;
-  const auto [problem, plan] = planner_->complete(pinned_choice(run));
+  const auto [problem, plan] = planner_->complete(pinned_choice(*planner_));
   report_rules(problem, plan, run, *options_, {}, issues);
   if (!issues.has_errors())
     issues.add({.rule = "no-legal-plan",

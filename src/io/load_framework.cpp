@@ -22,7 +22,9 @@ constexpr Named<When> kWhens[] = {{"always", When::Always},
                                   {"no-reshard", When::NoReshard},
                                   {"deferred-sync", When::DeferredSync},
                                   {"sync-each-micro-batch", When::SyncEachMicroBatch},
-                                  {"gradient-16bit", When::Gradient16Bit}};
+                                  {"gradient-16bit", When::Gradient16Bit},
+                                  {"gathered-once", When::GatheredOnce},
+                                  {"gathered-each-micro-batch", When::GatheredEachMicroBatch}};
 /// Moments exist from the first optimizer step on; a gradient from the first backward pass to the optimizer.
 constexpr Phases kAfterFirstStep = static_cast<Phases>(kAlways & ~bit(Phase::Load));
 constexpr Named<Phases> kLives[] = {{"always", kAlways},
@@ -47,9 +49,9 @@ constexpr std::string_view kProfileKeys[] = {
 constexpr std::string_view kVocabularyKeys[] = {"multiple", "times_tp", "source"};
 constexpr std::string_view kLogitKeys[] = {"bytes_per_entry", "source"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
-constexpr std::string_view kShardingKeys[] = {"mode",          "title",          "flags",
-                                              "with_pipeline", "gathered_units", "gradient_units",
-                                              "state",         "traffic",        "notes"};
+constexpr std::string_view kShardingKeys[] = {
+    "mode",           "title",          "flags", "with_pipeline", "pipeline_keeps_whole",
+    "gathered_units", "gradient_units", "state", "traffic",       "notes"};
 constexpr std::string_view kStateKeys[] = {"id",           "symbol", "title", "bytes_per_param",
                                            "sharded_over", "alive",  "when",  "source"};
 constexpr std::string_view kTrafficKeys[] = {
@@ -89,7 +91,7 @@ StateRow read_state(const Reader& in) {
 CommRow read_traffic(const Reader& in) {
   in.allow(kTrafficKeys);
   CommRow row;
-  row.id = required_text(in, "id", "\"grad_reduce_scatter\"");
+  row.id = required_text(in, "id", "\"reduce_scatter\"");
   row.symbol = required_text(in, "symbol", "\"V_rs\"");
   row.title = required_text(in, "title", "\"gradient reduce-scatter\"");
   row.source = in.string("source").value_or("");
@@ -112,11 +114,30 @@ ShardingRows read_sharding(const Reader& in) {
   rows.title = required_text(in, "title", "\"distributed optimizer\"");
   rows.flags = in.string("flags").value_or("");
   rows.with_pipeline = in.boolean("with_pipeline").value_or(true);
+  rows.pipeline_keeps_whole = in.boolean("pipeline_keeps_whole").value_or(false);
   rows.gathered_units = in.real("gathered_units", 0, 1024).value_or(0);
   rows.gradient_units = in.real("gradient_units", 0, 1024).value_or(0);
   for (const Reader& row : in.objects("state")) rows.state.push_back(read_state(row));
   for (const Reader& row : in.objects("traffic")) rows.traffic.push_back(read_traffic(row));
   return rows;
+}
+
+/// A text is a flag that the value follows; an object has the setting of each value.
+void read_flags(const Reader& in, FrameworkProfile& f) {
+  in.allow(kLaunchFields);
+  for (const std::string_view key : kLaunchFields) {
+    if (!in.has(key)) continue;
+    const nlohmann::json& value = *in.node().find(std::string(key));
+    LaunchFlag flag{std::string(key), "", {}};
+    if (!value.is_object()) {
+      flag.flag = in.string(key).value_or("");
+    } else if (const auto settings = in.object(key)) {
+      for (const auto& [name, setting] : value.items())
+        if (!name.starts_with('_'))
+          if (auto text = settings->string(name)) flag.settings.emplace_back(name, std::move(*text));
+    }
+    f.flags.push_back(std::move(flag));
+  }
 }
 
 void read_parts(const Reader& in, FrameworkProfile& f) {
@@ -136,10 +157,7 @@ void read_parts(const Reader& in, FrameworkProfile& f) {
         checkpoint->real("bytes_per_param", 1, kMaxBytesPerParam).value_or(f.checkpoint_bytes_per_param);
     f.checkpoint_source = checkpoint->string("source").value_or("");
   }
-  if (const auto flags = in.object("flags"))
-    for (const auto& [key, value] : flags->node().items())
-      if (!key.starts_with('_'))
-        if (const auto flag = flags->string(key)) f.flags.emplace_back(key, *flag);
+  if (const auto flags = in.object("flags")) read_flags(*flags, f);
 }
 
 FrameworkProfile read_profile(const Reader& in) {

@@ -34,7 +34,8 @@ std::string base_unit(Unit unit) {
     case Unit::MemoryBoth:
     case Unit::Traffic: return "bytes";
     case Unit::Time: return "seconds";
-    case Unit::Share: return "ratio";
+    case Unit::Share:
+    case Unit::Points: return "ratio";
     case Unit::Flops: return "flops";
     case Unit::FlopRate: return "flops_per_second";
     case Unit::ByteRate: return "bytes_per_second";
@@ -155,6 +156,8 @@ std::string_view verdict_id(Verdict verdict) {
     case Verdict::Fits: return "fits";
     case Verdict::Tight: return "tight";
     case Verdict::DoesNotFit: return "does_not_fit";
+    case Verdict::Passed: return "passed";
+    case Verdict::Failed: return "failed";
   }
   return "";
 }

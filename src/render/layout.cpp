@@ -116,11 +116,12 @@ std::string inked(std::string text, Ink ink, bool colour) {
 
 namespace {
 
-constexpr std::size_t kGap = 2, kNarrowest = 8, kLongWord = 24;
+constexpr std::size_t kGap = 2, kNarrowest = 8, kLeastWords = 4, kLongWord = 24;
 
-/// now: as wide as it is; soft: without a broken word; hard: with long words broken.
+/// now: as wide as it is; soft: without a broken word; hard: with long words broken; whole: ids and numbers
+/// only.
 struct Width {
-  std::size_t now = 0, soft = 0, hard = 0;
+  std::size_t now = 0, soft = 0, hard = 0, whole = 0;
 };
 
 std::size_t longest_word(std::string_view text) {
@@ -141,10 +142,12 @@ void widen(Width& w, const GridCell& cell, bool label) {
   w.now = std::max(w.now, all + cell.indent);
   w.soft = std::max(w.soft, soft + cell.indent);
   w.hard = std::max(w.hard, hard + cell.indent);
+  const std::size_t whole = label || cell.kind == Kind::Words ? std::min(hard, kLeastWords) : hard;
+  w.whole = std::max(w.whole, whole + cell.indent);
 }
 
 /// Takes from the widest column that can give without a broken word until the row fits; then words are
-/// broken, and at last numbers.
+/// broken, and only where ids and numbers alone are too wide those too.
 void narrow(std::vector<Width>& widths, std::size_t room) {
   std::size_t total = 0;
   for (const Width& w : widths) total += w.now;
@@ -157,6 +160,7 @@ void narrow(std::vector<Width>& widths, std::size_t room) {
   for (; total > room; --total) {
     Width* w = widest([](const Width& x) { return x.soft; });
     if (w == nullptr) w = widest([](const Width& x) { return x.hard; });
+    if (w == nullptr) w = widest([](const Width& x) { return x.whole; });
     if (w == nullptr) w = widest([](const Width&) { return std::size_t{1}; });
     if (w == nullptr) return;
     --w->now;

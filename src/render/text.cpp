@@ -64,7 +64,7 @@ class TextReport {
   }
 
   void headline(const Report& report) {
-    static constexpr Ink kInks[] = {Ink::Plain, Ink::Green, Ink::Yellow, Ink::Red};
+    static constexpr Ink kInks[] = {Ink::Plain, Ink::Green, Ink::Yellow, Ink::Red, Ink::Green, Ink::Red};
     const Headline h = headline_text(report, unbroken);
     if (h.word.empty() && h.rest.empty()) return;
     const std::string lines = paragraph(unbroken(h.word) + h.rest, columns_, "");
@@ -97,8 +97,9 @@ class TextReport {
       std::vector<GridCell> cells;
       for (std::size_t c = 0; c < row.size(); ++c) {
         cells.push_back(grid_cell(row[c], "-"));
-        if (std::holds_alternative<std::monostate>(row[c]) && c < labels.size())
-          cells.back().kind = labels[c].kind;
+        if (c >= labels.size()) continue;
+        if (std::holds_alternative<std::monostate>(row[c])) cells.back().kind = labels[c].kind;
+        if (table.columns[c].key == "id") cells.back().kind = Kind::Id;
       }
       grid.row(std::move(cells));
     }

@@ -157,6 +157,7 @@ std::string value_text(Value value) {
     case Unit::Traffic: return bytes_text(v, kDecimal);
     case Unit::Time: return time_text(v);
     case Unit::Share: return share_text(v);
+    case Unit::Points: return fixed(100 * v, std::abs(v) < 0.001 ? 3 : 1) + " points";
     case Unit::Flops: return prefixed(v, "FLOP");
     case Unit::FlopRate: return prefixed(v, "FLOP/s");
     case Unit::ByteRate: return prefixed(v, "B/s");

@@ -31,6 +31,8 @@ std::string_view verdict_word(Verdict verdict) {
     case Verdict::Fits: return "fits";
     case Verdict::Tight: return "tight";
     case Verdict::DoesNotFit: return "does not fit";
+    case Verdict::Passed: return "passed";
+    case Verdict::Failed: return "failed";
   }
   return "";
 }

@@ -12,7 +12,7 @@ namespace trainplan {
 /// Without control characters: text from a user's file must not steer a terminal.
 std::string printable(std::string_view text);
 
-/// "fits", "tight", "does not fit"; empty for none.
+/// "fits", "tight", "does not fit", "passed", "failed"; empty for none.
 std::string_view verdict_word(Verdict verdict);
 
 /// `empty` stands for a cell without a value.

@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 88;
+inline constexpr std::size_t kFields = 90;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are a stage and four
@@ -59,6 +59,7 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("activations.in_flight", m.activations.in_flight);
   c.add("activations.recomputed", m.activations.recomputed);
   c.add("activations.layer", m.activations.layer);
+  c.add("activations.running", m.activations.running);
   c.add("activations.kept", m.activations.kept);
   c.add("activations.saved", m.activations.saved);
   c.add("memory.state", m.state);
@@ -75,8 +76,8 @@ template <class N>
 void add_compute(Collector& c, const ComputeCost<N>& x) {
   c.add("compute.causal", x.causal);
   c.add("compute.full", x.full);
-  c.add("compute.attention", x.attention);
   c.add("compute.recomputed", x.recomputed);
+  c.add("compute.recomputed_full", x.recomputed_full);
   c.add("compute.tokens", x.tokens);
   c.add("compute.ideal_causal", x.ideal_causal);
   c.add("compute.ideal_full", x.ideal_full);
@@ -110,6 +111,7 @@ void add_step(Collector& c, const StepCost<N>& s) {
   c.add("step.mfu", s.mfu);
   c.add("step.mfu_full", s.mfu_full);
   c.add("step.hfu", s.hfu);
+  c.add("step.hfu_full", s.hfu_full);
   c.add("step.rate", s.rate);
 }
 

@@ -14,7 +14,8 @@ enum class Unit : unsigned char {
   MemoryBoth,  // bytes, GiB with GB beside it
   Traffic,     // bytes, decimal GB
   Time,
-  Share,  // 0.42 is 42 %
+  Share,   // 0.42 is 42 %
+  Points,  // difference of shares: 0.14 is 14.0 points
   Flops,
   FlopRate,
   ByteRate,
@@ -44,7 +45,7 @@ using Cell = std::variant<std::monostate, std::string, Value, bool, Code>;
 /// Text with values in it.
 using Sentence = std::vector<std::variant<std::string, Value>>;
 
-/// Fits with the planning margin free, fits the gate only, or does not fit.
-enum class Verdict : unsigned char { None, Fits, Tight, DoesNotFit };
+/// Fits with the planning margin free, fits the gate only, or does not fit; passed or failed its limits.
+enum class Verdict : unsigned char { None, Fits, Tight, DoesNotFit, Passed, Failed };
 
 }  // namespace trainplan

@@ -3,6 +3,7 @@
 
 #include "trainplan/cost/inputs.hpp"
 #include "trainplan/cost/params.hpp"
+#include "trainplan/cost/schedule.hpp"
 #include "trainplan/trace/chapter.hpp"
 
 namespace trainplan {
@@ -68,15 +69,21 @@ template <class N>
 struct ActivationCost {
   Tokens<N> tokens;
   Count<N> micro_batches, in_flight, recomputed;
-  Bytes<N> layer, kept, saved;
+  Bytes<N> layer, running, kept, saved;
 };
 
 namespace detail {
 
-/// One layer and micro-batch on one GPU.
+/// One layer and micro-batch on one GPU: what it saves, and what is alive while it runs backward.
+template <class N>
+struct LayerActivations {
+  Bytes<N> saved, running;
+};
+
 template <Recorder R>
-Bytes<typename R::Num> layer_activations(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                         const Plan& plan, Tokens<typename R::Num> tokens) {
+LayerActivations<typename R::Num> layer_activations(R& rec, const Inputs<typename R::Num>& in,
+                                                    const Problem& problem, const Plan& plan,
+                                                    Tokens<typename R::Num> tokens) {
   using N = typename R::Num;
   const Count<N> whole = plan.sequence_parallel || plan.tp == 1 ? in.tp : Count<N>{1.0};
   const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
@@ -102,10 +109,17 @@ Bytes<typename R::Num> layer_activations(R& rec, const Inputs<typename R::Num>& 
   auto sum = in1 + in2 + q + kv + o + in3 + in4 + u + a;
   if (problem.model().mlp_matrices == 3 && !problem.recipe.fused_mlp)
     sum = sum + one("activations.layer.gate", "A_10", "activated gate (eager SwiGLU)", in.ffn, in.tp);
-  if (problem.recipe.attention == Attention::Unfused && plan.recompute != Recompute::Selective)
-    sum = sum + rec.apply(attention_matrix, {"activations.layer.matrix", "A_11", ""}, in.heads, tokens,
-                          in.sequence / in.cp, in.tp);
-  return rec.item({"activations.layer", "A", "activations of one layer and micro-batch"}, sum);
+  LayerActivations<N> out;
+  const bool keeps_matrix = problem.recipe.attention == Attention::Unfused;
+  Bytes<N> matrix{};
+  if (keeps_matrix)
+    matrix = rec.apply(attention_matrix, {"activations.layer.matrix", "A_11", ""}, in.heads, tokens,
+                       in.sequence / in.cp, in.tp);
+  const bool rebuilt = keeps_matrix && plan.recompute == Recompute::Selective;
+  if (keeps_matrix && !rebuilt) sum = sum + matrix;
+  out.saved = rec.item({"activations.layer", "A", "activations of one layer and micro-batch"}, sum);
+  out.running = rebuilt ? out.saved + matrix : 1.0 * out.saved;
+  return out;
 }
 
 template <Recorder R>
@@ -131,19 +145,21 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
   using N = typename R::Num;
   ActivationCost<N> out;
   out.tokens = rec.apply(tokens_per_gpu, {"activations.tokens", "T", ""}, in.micro_batch, in.sequence, in.cp);
-  out.micro_batches = rec.item({"schedule.micro_batches", "m", "micro-batches of a step"},
-                               in.batch / (in.dp * in.micro_batch));
+  out.micro_batches =
+      rec.apply(micro_batches_per_step, {"schedule.micro_batches", "m", "micro-batches of a step"}, in.batch,
+                in.dp, in.micro_batch);
   out.in_flight = detail::in_flight(rec, in, plan, stage, out.micro_batches);
-  out.layer = detail::layer_activations(rec, in, problem, plan, out.tokens);
+  const auto layer = detail::layer_activations(rec, in, problem, plan, out.tokens);
+  out.layer = layer.saved;
+  out.running = layer.running;
   const Count<N> whole = plan.sequence_parallel || plan.tp == 1 ? in.tp : Count<N>{1.0};
   const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
   out.kept = rec.apply(activation_tensor, {"activations.kept", "A_k", "input that a recomputed layer keeps"},
                        out.tokens, in.hidden, e, whole);
-  const bool whole_layers = plan.recompute == Recompute::Layers || plan.recompute == Recompute::Full;
   if (plan.recompute == Recompute::Full) {
     out.recomputed = stage_layers;
   } else {
-    const double k = whole_layers ? plan.recompute_layers : 0;
+    const double k = plan.recompute == Recompute::Layers ? plan.recompute_layers : 0;
     out.recomputed = rec.template in<Count<N>>(
         {"k", "layers of a stage that are recomputed", "plan /recompute_layers"}, k);
     out.recomputed = min(out.recomputed, stage_layers);

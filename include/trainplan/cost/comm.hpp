@@ -161,11 +161,15 @@ BytesPerSec<typename R::Num> rate(R& rec, const Problem& problem, GroupShape g, 
 template <Recorder R>
 void tensor_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
                     Bytes<typename R::Num> message, Count<typename R::Num> layers, Count<typename R::Num> m,
-                    CommCost<typename R::Num>& out) {
+                    Count<typename R::Num> again_share, CommCost<typename R::Num>& out) {
   using N = typename R::Num;
   if (plan.tp == 1) return;
-  const auto n = rec.template in<Count<N>>(
-      {"n_c", "4 gathers and 4 scatters of a layer and micro-batch", "tensor parallelism"}, 8);
+  Count<N> n = rec.template in<Count<N>>(
+      {"n_8", "4 gathers and 4 scatters of a layer and micro-batch", "tensor parallelism"}, 8);
+  if (recomputes_layers(plan))
+    n = rec.item({"comm.tp_collectives", "n_c",
+                  "gathers and scatters of a layer, the forward ones again where recomputed"},
+                 n + 4.0 * again_share);
   out.tensor.bytes =
       rec.apply(tensor_parallel_bytes, {"comm.tp", "V_tp", "tensor parallel"}, n, message, in.tp, layers, m);
   const auto w = rate(rec, problem, group_of(plan, Axis::Tp), "W_tp");
@@ -185,15 +189,20 @@ void tensor_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& pr
 template <Recorder R>
 void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
                      Tokens<typename R::Num> tokens, Count<typename R::Num> layers, Count<typename R::Num> m,
-                     CommCost<typename R::Num>& out) {
+                     Count<typename R::Num> again_share, CommCost<typename R::Num>& out) {
   using N = typename R::Num;
   if (plan.cp == 1) return;
   const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
+  const bool ring = problem.recipe.cp_mode == CpMode::Ring;
   const Item item{"comm.cp", "V_cp", "context parallel"};
+  const Item once =
+      recomputes_layers(plan) ? Item{"comm.cp_once", "V_cp_1", "context parallel without recompute"} : item;
   out.context.bytes =
-      problem.recipe.cp_mode == CpMode::Ring
-          ? rec.apply(context_ring_bytes, item, in.cp, tokens, in.kv, in.tp, e, layers, m)
-          : rec.apply(context_all_to_all_bytes, item, in.cp, tokens, in.query, in.kv, in.tp, e, layers, m);
+      ring ? rec.apply(context_ring_bytes, once, in.cp, tokens, in.kv, in.tp, e, layers, m)
+           : rec.apply(context_all_to_all_bytes, once, in.cp, tokens, in.query, in.kv, in.tp, e, layers, m);
+  if (recomputes_layers(plan))  // the forward third (ring) or half (all-to-all) runs again
+    out.context.bytes = rec.item({"comm.cp", "V_cp", "context parallel", {}, Unit::Traffic},
+                                 out.context.bytes * (again_share / (ring ? 3.0 : 2.0) + 1.0));
   out.context.seconds = rec.apply(transfer_time, {"comm.cp_time", "t_cp", "context parallel at link rate"},
                                   out.context.bytes, rate(rec, problem, group_of(plan, Axis::Cp), "W_cp"));
 }
@@ -229,8 +238,7 @@ Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, con
                                   const Plan& plan, const CommRow& row, Params<typename R::Num> params,
                                   Count<typename R::Num> m) {
   using N = typename R::Num;
-  const auto width = rec.template in<BytesPerParam<N>>(
-      {"w", row.title, problem.profile().origin}, width_of(row.width, row.bytes_per_param, problem.recipe));
+  const auto width = width_leaf(rec, problem, "w", row);
   const Params<N> share = row.group == Group::Replicate ? params / in.shard : params;
   const Bytes<N> payload = parameter_bytes(share, width);
   const Count<N> n = ways(in, row.group);
@@ -269,17 +277,19 @@ void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
 
 }  // namespace detail
 
+/// again_share: share of the stage's layers whose forward pass, with its collectives, runs twice.
 template <Recorder R>
 CommCost<typename R::Num> comm_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                     const Plan& plan, int stage, const ParamsCost<typename R::Num>& params,
-                                    Tokens<typename R::Num> tokens, Count<typename R::Num> m) {
+                                    Tokens<typename R::Num> tokens, Count<typename R::Num> m,
+                                    Count<typename R::Num> again_share) {
   using N = typename R::Num;
   CommCost<N> out;
   const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
   const auto message = rec.apply(
       layer_message_bytes, {"comm.message", "S", "hidden states of one micro-batch"}, tokens, in.hidden, e);
-  detail::tensor_traffic(rec, in, problem, plan, message, params.stage_layers, m, out);
-  detail::context_traffic(rec, in, problem, plan, tokens, params.stage_layers, m, out);
+  detail::tensor_traffic(rec, in, problem, plan, message, params.stage_layers, m, again_share, out);
+  detail::context_traffic(rec, in, problem, plan, tokens, params.stage_layers, m, again_share, out);
   detail::pipeline_traffic(rec, in, problem, plan, stage, message, m, out);
   detail::data_traffic(rec, in, problem, plan, params.stage, m, out);
   return out;

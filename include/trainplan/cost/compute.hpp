@@ -107,7 +107,7 @@ inline constexpr Formula step_tokens_per_gpu{
 /// chosen: under the convention of the run; full: the whole attention matrix counted.
 template <class N>
 struct ComputeCost {
-  FlopsPerToken<N> causal, full, attention, recomputed;
+  FlopsPerToken<N> causal, full, recomputed, recomputed_full;
   Tokens<N> tokens;
   Seconds<N> ideal_causal, ideal_full, ideal;
 };
@@ -122,7 +122,6 @@ ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>&
                               in.query, in.sequence);
   const auto whole = rec.apply(attention_flops_full, {"compute.attention_full", "F_attn_full", ""}, in.layers,
                                in.query, in.sequence);
-  out.attention = half;
   out.causal =
       rec.apply(train_flops_per_token,
                 {"compute.flops_per_token_causal", "F_tok", "model FLOPs of a token, causal"}, gemm, half);
@@ -136,17 +135,20 @@ ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>&
       rec.apply(ideal_step_time, {"compute.ideal_full", "T_ideal_full", "ideal step, full matrix"},
                 out.tokens, out.full, in.gpus, in.peak);
   out.ideal = problem.recipe.convention == FlopConvention::Causal ? out.ideal_causal : out.ideal_full;
-  const Item item{"compute.recomputed_flops", "F_re", "recomputed FLOPs of a token"};
-  switch (plan.recompute) {
-    case Recompute::None: out.recomputed = rec.item(item, FlopsPerToken<N>{N(0.0)}); break;
-    case Recompute::Selective:
-      out.recomputed = rec.apply(recompute_flops_selective, item, out.attention);
-      break;
-    case Recompute::Layers:
-    case Recompute::Full:
-      out.recomputed = rec.apply(recompute_flops_full, item, out.causal, recomputed_share);
-      break;
-  }
+  const auto again = [&](const Item& item, FlopsPerToken<N> model, FlopsPerToken<N> attention) {
+    switch (plan.recompute) {
+      case Recompute::None: return rec.item(item, FlopsPerToken<N>{N(0.0)});
+      case Recompute::Selective: return rec.apply(recompute_flops_selective, item, attention);
+      case Recompute::Layers:
+      case Recompute::Full: break;
+    }
+    return rec.apply(recompute_flops_full, item, model, recomputed_share);
+  };
+  out.recomputed =
+      again({"compute.recomputed_flops", "F_re", "recomputed FLOPs of a token, causal"}, out.causal, half);
+  out.recomputed_full =
+      again({"compute.recomputed_flops_full", "F_re_full", "recomputed FLOPs of a token, full matrix"},
+            out.full, whole);
   return out;
 }
 

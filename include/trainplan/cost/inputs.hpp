@@ -56,11 +56,10 @@ Inputs<typename R::Num> bind(R& rec, const Problem& problem, const Plan& plan) {
   in.layers = count(rec, "L", "transformer layers", m.origin, "/num_hidden_layers", m.layers);
   in.hidden = count(rec, "h", "hidden size", m.origin, "/hidden_size", m.hidden);
   in.heads = count(rec, "a", "attention heads", m.origin, "/num_attention_heads", m.heads);
-  in.query =
-      count(rec, "q", "query width: heads x head size", m.origin, "/num_attention_heads", m.query_width());
-  in.kv = count(rec, "kv", "key or value width: KV heads x head size", m.origin, "/num_key_value_heads",
-                m.kv_width());
   in.head_dim = count(rec, "hd", "head size", m.origin, "/head_dim", m.head_dim);
+  const auto kv_heads = count(rec, "a_kv", "key-value heads", m.origin, "/num_key_value_heads", m.kv_heads);
+  in.query = rec.item({"params.query_width", "q", "query width"}, in.heads * in.head_dim);
+  in.kv = rec.item({"params.kv_width", "kv", "key or value width"}, kv_heads * in.head_dim);
   in.ffn = count(rec, "f", "MLP width", m.origin, "/intermediate_size", m.ffn);
   in.vocab = count(rec, "V", "vocabulary", m.origin, "/vocab_size", m.vocab);
   in.positions = count(rec, "n_pos", "rows of the learned position table", m.origin, "/n_positions",

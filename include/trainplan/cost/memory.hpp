@@ -180,10 +180,10 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
                                out.params.average * out.state_per_param);
   out.activations = activation_cost(rec, in, problem, plan, stage, out.params.stage_layers);
   live.add(out.activations.saved, detail::kForwardKept);
-  const bool rebuilt = plan.recompute == Recompute::Layers || plan.recompute == Recompute::Full;
+  const bool rebuilt = plan.recompute != Recompute::None;
   const auto working =
       rec.item({"memory.working_layer", "M_layer", "one layer's activations while it runs backward"},
-               1.0 * out.activations.layer);
+               1.0 * out.activations.running);
   live.add(working,
            bit(Phase::BackwardEnd) | bit(Phase::Evaluation) | (rebuilt ? bit(Phase::Loss) : Phases{0}));
   out.logits = detail::add_logits(rec, in, problem, plan, stage, out.activations.tokens, live);

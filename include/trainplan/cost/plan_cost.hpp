@@ -54,8 +54,10 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
   out.limit = rec.item({"memory.limit", "C_plan", "planning limit"}, out.gate * (1.0 - margin));
   const auto& act = out.memory.activations;
   const Count<N> layers = out.memory.params.stage_layers;
-  out.compute = compute_cost(rec, in, problem, plan, out.memory.params.gemm, act.recomputed / layers);
-  out.comm = comm_cost(rec, in, problem, plan, stage, out.memory.params, act.tokens, act.micro_batches);
+  const Count<N> again_share = act.recomputed / layers;
+  out.compute = compute_cost(rec, in, problem, plan, out.memory.params.gemm, again_share);
+  out.comm =
+      comm_cost(rec, in, problem, plan, stage, out.memory.params, act.tokens, act.micro_batches, again_share);
   out.schedule = schedule_cost(rec, in, act.micro_batches);
   out.step = step_cost(rec, in, problem, plan, out.compute, out.comm, out.schedule, layers);
   out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.total);

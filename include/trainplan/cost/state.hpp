@@ -52,6 +52,8 @@ inline bool applies(When when, const Recipe& recipe, const Plan& plan) {
     case When::DeferredSync: return !plan.sync_each_micro_batch;
     case When::SyncEachMicroBatch: return plan.sync_each_micro_batch;
     case When::Gradient16Bit: return recipe.gradient != DType::Fp32;
+    case When::GatheredOnce: return !plan.reshard && plan.pp > 1;
+    case When::GatheredEachMicroBatch: return plan.reshard || plan.pp == 1;
   }
   return true;
 }
@@ -77,19 +79,33 @@ Count<N> ways(const Inputs<N>& in, Group group) {
   return Count<N>{1.0};
 }
 
+/// Bytes per parameter of a row of the profile, with the place that decides them.
+template <Recorder R, class Row>
+BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, const std::string& symbol,
+                                          const Row& row) {
+  using Q = BytesPerParam<typename R::Num>;
+  const double width = width_of(row.width, row.bytes_per_param, problem.recipe);
+  if constexpr (R::traced) {
+    const std::string origin = row.width == Width::GradientDType ? "run /gradient_dtype"
+                               : row.width == Width::ReduceDType
+                                   ? "run /reduce_dtype"
+                                   : problem.profile().origin + " " + row.source;
+    return rec.template in<Q>({symbol, "bytes per parameter: " + row.title, origin}, width);
+  } else {
+    return Q{width};
+  }
+}
+
 /// Bytes of one row on one GPU, as the item memory.state.<row id>.
 template <Recorder R>
 Bytes<typename R::Num> state_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                  const StateRow& row, Params<typename R::Num> params) {
-  using N = typename R::Num;
-  const double width = width_of(row.width, row.bytes_per_param, problem.recipe);
+  const auto width = width_leaf(rec, problem, "w_" + row.id, row);
   if constexpr (R::traced) {
-    const auto w = rec.template in<BytesPerParam<N>>(
-        {"w_" + row.id, row.title, problem.profile().origin + " " + row.source}, width);
     const std::string id = "memory.state." + row.id;
-    return rec.apply(sharded_state, {id, row.symbol, row.title}, params, w, ways(in, row.sharded_over));
+    return rec.apply(sharded_state, {id, row.symbol, row.title}, params, width, ways(in, row.sharded_over));
   } else {
-    return sharded_state(params, BytesPerParam<>{width}, ways(in, row.sharded_over));
+    return sharded_state(params, width, ways(in, row.sharded_over));
   }
 }
 

@@ -74,7 +74,7 @@ template <class N>
 struct StepCost {
   Seconds<N> compute, recompute, exposed_tensor, exposed_data, exposed_context;
   Seconds<N> bubble, exposed, data_wait, kernel, launch, straggler, step;
-  Count<N> mfu, mfu_full, hfu;
+  Count<N> mfu, mfu_full, hfu, hfu_full;
   TokensPerSec<N> rate;
 };
 
@@ -119,6 +119,9 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
   const Item tp{"step.exposed_tp", "t_tp_exp", "tensor parallel"};
   out.exposed_tensor = plan.tp == 1 ? rec.item(tp, Seconds<N>{N(0.0)})
                                     : rec.apply(exposed_share, tp, comm.tensor.seconds, hidden);
+  if (plan.sequence_parallel && plan.tp > 1 && !overlapped)
+    out.exposed_tensor = rec.item({"step.exposed_tp_all", "t_tp_all", "tensor parallel with the re-gather"},
+                                  out.exposed_tensor + comm.tensor_regather.seconds);
   out.exposed_data = exposed_data(rec, in, problem, comm, out.compute, layers, m);
   const Item cp{"step.exposed_cp", "t_cp_exp", "context parallel"};
   out.exposed_context =
@@ -168,6 +171,8 @@ StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, c
   out.mfu_full =
       rec.apply(mfu, {"step.mfu_full", "MFU_full", "MFU, full matrix"}, compute.ideal_full, out.step);
   out.hfu = rec.apply(hfu, {"step.hfu", "HFU", "HFU, causal"}, out.mfu, compute.causal, compute.recomputed);
+  out.hfu_full = rec.apply(hfu, {"step.hfu_full", "HFU_full", "HFU, full matrix"}, out.mfu_full, compute.full,
+                           compute.recomputed_full);
   out.rate = rec.apply(tokens_per_second, {"step.tokens_per_second", "R_tok", ""}, compute.tokens, out.step);
   return out;
 }

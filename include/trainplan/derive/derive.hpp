@@ -18,7 +18,8 @@ namespace detail {
 class Deriver {
   const Planner& planner_;
   const Planner* fsdp_;
-  Decision tp_{"tp", "", {}}, pp_{"pp", "", {}}, dp_{"dp", "", {}}, cp_{"cp", "", {}};
+  Decision tp_{"tp", "", {}}, pp_{"pp", "", {}}, dp_{"dp", "", {}}, cp_{"cp", "", {}},
+      recompute_{"recompute", "", {}};
   std::vector<Trial> tried_;
 
   const RunSpec& run() const { return planner_.run(); }
@@ -28,10 +29,13 @@ class Deriver {
     Choice c;
     c.cp = run().cp.value_or(1);
     c.vpp = run().vpp;
-    c.recompute = run().recompute.value_or(Recompute::None);
+    c.recompute = counts_layers() ? Recompute::None : run().recompute.value_or(Recompute::None);
     c.recompute_layers = run().recompute_layers.value_or(0);
     return c;
   }
+
+  /// The user wants layers recomputed and leaves to us how many.
+  bool counts_layers() const { return run().recompute == Recompute::Layers && !run().recompute_layers; }
 
   std::vector<std::int64_t> tp_candidates() const {
     if (run().tp) return {*run().tp};
@@ -41,14 +45,24 @@ class Deriver {
       Choice c = base();
       c.tp = t;
       const auto [problem, plan] = planner_.complete(c);
-      bool ok = cluster().gpus() % t == 0;
+      bool ok = cluster().gpus() % (t * c.cp * run().dp.value_or(1)) == 0;
       for (const Rule& rule : rules())
-        if (rule.field == "tp" && !rule.holds(problem, plan)) ok = false;
+        if ((rule.field == "tp" || rule.also == "tp") && !rule.holds(problem, plan)) ok = false;
       if (ok) all.push_back(t);
     }
     return all;
   }
 
+ public:
+  Deriver(const Planner& planner, const Planner* fsdp) : planner_(planner), fsdp_(fsdp) {}
+
+  /// The largest tp that nothing about the model, the cluster and the pinned fields forbids.
+  std::int64_t largest_tp() const {
+    const auto all = tp_candidates();
+    return all.empty() ? 1 : all.back();
+  }
+
+ private:
   std::int64_t choose_tp() {
     const auto candidates = tp_candidates();
     if (run().tp) {
@@ -74,16 +88,20 @@ class Deriver {
         {"no legal plan with pp 1 fits, so the largest tp up to 8 that the model and the scale-up domain (" +
          num(cluster().scale_up_domain) + (cluster().scale_up_domain == 1 ? " GPU)" : " GPUs)") +
          " allow; its collectives are on the critical path and stay inside the domain"});
-    return candidates.empty() ? 1 : candidates.back();
+    return largest_tp();
+  }
+
+  /// The shallowest legal plan, without interleaving: it keeps the activations of all layers.
+  std::optional<Trial> probe_activations(Choice c) const {
+    c.vpp = 1;
+    for (c.pp = 1; c.pp <= planner_.problem().model().layers; ++c.pp)
+      if (auto trial = planner_.attempt(c)) return trial;
+    return std::nullopt;
   }
 
   /// Sets cp or recompute when the activations of all layers exceed half of the gate. Returns their budget.
   double tame_activations(Choice& c) {
-    Choice probe = c;
-    probe.pp = 1;
-    probe.vpp = 1;
-    auto trial = planner_.attempt(probe);
-    if (!trial) trial = planner_.attempt(c);
+    const auto trial = probe_activations(c);
     if (!trial) return 0;
     const double half = trial->gate() / 2;
     const double all = trial->cost.memory.activations.saved.num();
@@ -95,14 +113,15 @@ class Deriver {
     cp_.reasons.push_back(size);
     if (run().cp) cp_.reasons.push_back({"cp pinned by the user"});
     if (all <= half) return half;
-    if (!run().cp && trial->problem.recipe.sequence >= 16384) return raise_cp(c, probe, half);
-    if (!run().recompute) turn_on_recompute(c, probe, half);
+    if (!run().cp && trial->problem.recipe.sequence >= 16384) return raise_cp(c, half);
+    if (!run().recompute) turn_on_recompute(c, half);
     return half;
   }
 
-  double raise_cp(Choice& c, Choice probe, double half) {
+  double raise_cp(Choice& c, double half) {
+    Choice probe = c;
     for (probe.cp = 2; probe.cp <= cluster().gpus(); probe.cp *= 2) {
-      const auto trial = planner_.attempt(probe);
+      const auto trial = probe_activations(probe);
       if (!trial) continue;
       c.cp = probe.cp;
       const double left = trial->cost.memory.activations.saved.num();
@@ -114,36 +133,39 @@ class Deriver {
     return half;
   }
 
-  void turn_on_recompute(Choice& c, Choice probe, double half) {
+  void turn_on_recompute(Choice& c, double half) {
+    recompute_.reasons.push_back({"the activations of all layers in flight exceed half of the gate"});
+    Choice probe = c;
     probe.recompute = Recompute::Selective;
-    const auto selective = planner_.attempt(probe);
-    if (selective) {
+    if (const auto selective = probe_activations(probe)) {
       const double left = selective->cost.memory.activations.saved.num();
-      cp_.reasons.push_back({"selective recompute leaves ", memory(left),
-                             planner_.problem().recipe.attention == Attention::Flash
-                                 ? " (flash attention keeps no score matrix to drop)"
-                                 : ""});
+      recompute_.reasons.push_back({"selective recompute leaves ", memory(left),
+                                    planner_.problem().recipe.attention == Attention::Flash
+                                        ? " (flash attention keeps no score matrix to drop)"
+                                        : ""});
       if (left <= half) {
         c.recompute = Recompute::Selective;
         return;
       }
     }
     c.recompute = Recompute::Layers;
-    cp_.reasons.push_back({"so whole layers are recomputed, as few as bring them under it"});
+    recompute_.reasons.push_back(
+        {"so whole layers are recomputed, as few of each virtual stage as bring them under it"});
   }
 
   /// Tries every legal pp in ascending order; the first within the planning limit, else the deepest within
-  /// the gate.
-  std::optional<Trial> choose_pp(const Choice& c, double budget) {
+  /// the gate. few: also stages that outnumber the micro-batches, which wait more than they work.
+  std::optional<Trial> choose_pp(const Choice& c, double budget, bool few = false) {
     std::optional<Trial> deepest;
+    tried_.clear();
     for (std::int64_t p = 1; p <= planner_.problem().model().layers; ++p) {
       if (run().pp && p != *run().pp) continue;
       Choice candidate = c;
       candidate.pp = p;
-      if (p == 1) candidate.vpp = 1;
+      if (p == 1 && !run().vpp) candidate.vpp = 1;
       const auto trial = attempt(planner_, candidate, budget);
       if (!trial) continue;
-      if (p > 1 && micro_batches(trial->problem, trial->plan) < p && !run().pp) break;
+      if (p > 1 && micro_batches(trial->problem, trial->plan) < p && !few && !run().pp) continue;
       tried_.push_back(*trial);
       if (trial->device() <= trial->limit()) return trial;
       if (!deepest || trial->device() <= trial->gate() || trial->device() < deepest->device())
@@ -154,7 +176,8 @@ class Deriver {
 
   /// Full sharding over data parallel ranks, pp 1, the smallest tp that `accepts` takes.
   std::optional<Trial> full_sharding(const Trial& chosen, Recompute recompute, auto accepts) {
-    if (run().sharding || run().pp || chosen.plan.sharding == Sharding::Zero3) return std::nullopt;
+    if (run().sharding || run().pp || run().vpp.value_or(1) > 1) return std::nullopt;
+    if (chosen.plan.sharding == Sharding::Zero3) return std::nullopt;
     if (planner_.problem().profile().rows(Sharding::Zero3) == nullptr) return std::nullopt;
     for (std::int64_t t : tp_candidates()) {
       Choice c = base();
@@ -185,60 +208,75 @@ class Deriver {
     return std::nullopt;
   }
 
+  /// A plan with full sharding in place of the one of the pipeline, and why.
+  void replace(Trial& chosen, const Trial& full, Sentence why) {
+    if (full.plan.tp != chosen.plan.tp)
+      tp_.reasons.push_back({"full sharding over dp takes its place, see dp"});
+    pp_.reasons = {{"full sharding over dp needs no pipeline, see dp"}};
+    why.push_back(Value{full.cost.comm.data.seconds.num(), Unit::Time});
+    why.push_back(" at link rate, against an ideal step of ");
+    why.push_back(Value{full.cost.compute.ideal.num(), Unit::Time});
+    dp_.reasons.push_back(std::move(why));
+    chosen = full;
+    tried_.clear();
+  }
+
   /// Full sharding where it is better or the last resort, then the story of what was chosen.
   Derivation finish(Trial chosen) {
     if (chosen.device() > chosen.gate()) {
-      if (const auto full = last_resort(chosen)) {
-        dp_.reasons.push_back({"no pp passes the gate, full sharding does: its ",
-                               Value{full->cost.comm.data.seconds.num(), Unit::Time},
-                               " at link rate are the price"});
-        chosen = *full;
-      }
+      if (const auto full = last_resort(chosen))
+        replace(chosen, *full, {"no pp passes the gate, full sharding does; its traffic takes "});
     } else if (const auto full = hidden_sharding(chosen)) {
-      dp_.reasons.push_back(
-          {"full sharding saves tp " + num(chosen.plan.tp) + " x pp " + num(chosen.plan.pp) + ": its ",
-           Value{full->cost.comm.data.seconds.num(), Unit::Time}, " at link rate hide behind the ideal ",
-           Value{full->cost.compute.ideal.num(), Unit::Time}});
-      tp_.reasons.push_back({"replaced by full sharding over dp, see dp"});
-      chosen = *full;
+      replace(chosen, *full,
+              {"full sharding saves tp " + num(chosen.plan.tp) + " x pp " + num(chosen.plan.pp) +
+               " and its traffic hides: "});
     }
-    tell_pp(pp_, tried_, chosen, run());
+    if (!tried_.empty()) tell_pp(pp_, tried_, chosen, run());
     tell_dp(dp_, chosen);
-    tell_recompute(cp_, planner_, chosen);
+    if (chosen.plan.recompute == Recompute::None) recompute_.reasons = {{"not needed"}};
+    if (run().recompute) recompute_.reasons = {{"pinned by the user"}};
+    tell_recompute(recompute_, planner_, chosen);
     tp_.value = num(chosen.plan.tp);
     pp_.value = num(chosen.plan.pp);
     dp_.value = num(chosen.plan.dp);
     cp_.value = num(chosen.plan.cp);
-    return {std::move(chosen), {tp_, pp_, dp_, cp_}, {}};
+    recompute_.value = name_of(chosen.plan.recompute);
+    return {std::move(chosen), {tp_, pp_, dp_, cp_, recompute_}, {}};
   }
 
-  /// Recomputes layers where no pp passes the gate without; c then says so.
-  void rescue_by_recompute(std::optional<Trial>& chosen, Choice& c, double budget) {
-    if (run().recompute || c.recompute != Recompute::None || (chosen && chosen->device() <= chosen->gate()))
-      return;
-    Choice again = c;
-    again.recompute = Recompute::Layers;
-    std::vector<Trial> before = std::exchange(tried_, {});
-    const auto rescued = choose_pp(again, budget);
-    if (!rescued || (chosen && rescued->device() >= chosen->device())) {
+  /// Takes another way of choosing pp when it comes closer to the gate than what was found so far.
+  void rescue(std::optional<Trial>& chosen, Choice& c, const Choice& other, double budget, bool few,
+              const char* why) {
+    if (run().pp || (chosen && chosen->device() <= chosen->gate())) return;  // a pinned pp is judged as it is
+    std::vector<Trial> before = tried_;
+    const auto found = choose_pp(other, budget, few);
+    if (!found || (chosen && found->device() >= chosen->device())) {
       tried_ = std::move(before);
       return;
     }
-    cp_.reasons.push_back({"no pp passes the gate without recompute, so layers are recomputed"});
-    chosen = rescued;
-    c = again;
+    (few ? pp_ : recompute_).reasons.push_back({why});
+    chosen = found;
+    c = other;
   }
 
  public:
-  Deriver(const Planner& planner, const Planner* fsdp) : planner_(planner), fsdp_(fsdp) {}
-
   std::optional<Derivation> derive() {
     Choice c = base();
     c.tp = choose_tp();
     c.pp = run().pp.value_or(1);
     const double budget = tame_activations(c);
+    if (counts_layers()) c.recompute = Recompute::Layers;
     auto chosen = choose_pp(c, budget);
-    rescue_by_recompute(chosen, c, budget);
+    for (const bool few : {false, true}) {
+      if (few)
+        rescue(chosen, c, c, budget, few, "no pp with as many micro-batches as stages passes the gate");
+      for (const Recompute more : {Recompute::Layers, Recompute::Full}) {
+        if (run().recompute || more <= c.recompute) continue;
+        Choice other = c;
+        other.recompute = more;
+        rescue(chosen, c, other, budget, few, "no pp passes the gate otherwise");
+      }
+    }
     if (!chosen) return std::nullopt;
     Derivation out = finish(*chosen);
     Alternatives(planner_, fsdp_, out).collect(c, budget);
@@ -247,6 +285,11 @@ class Deriver {
 };
 
 }  // namespace detail
+
+/// The largest tp that nothing about the model, the cluster and the pinned fields forbids.
+inline std::int64_t largest_tp(const Planner& planner) {
+  return detail::Deriver(planner, nullptr).largest_tp();
+}
 
 /// Nothing when no legal plan exists. fsdp: the planner of a fully sharded framework for comparison, or
 /// nullptr.

@@ -79,6 +79,18 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
   const std::string by_profile = "default of " + profile.id;
   recipe.sequence = r.pick("sequence", "sequence length", run.sequence, std::min(kDefaultSequence, longest),
                            "default: min(8192, max_position_embeddings)", detail::tokens_cell);
+  if (model.learned_positions > 0 && recipe.sequence > model.learned_positions) {
+    issues.add({Severity::Error, "sequence-within-positions", run.origin,
+                run.origin.empty() ? "--sequence" : "/sequence", std::to_string(recipe.sequence),
+                "be at most the " + std::to_string(model.learned_positions) + " rows of the position table",
+                "try " + std::to_string(model.learned_positions)});
+  } else if (model.max_positions > 0 && recipe.sequence > model.max_positions) {
+    issues.add({Severity::Warning, "sequence-within-positions", run.origin,
+                run.origin.empty() ? "--sequence" : "/sequence", std::to_string(recipe.sequence),
+                "be at most max_position_embeddings = " + std::to_string(model.max_positions) +
+                    " unless positions are rescaled",
+                "try " + std::to_string(model.max_positions)});
+  }
   if (run.global_batch && run.global_batch->in_tokens && run.global_batch->amount % recipe.sequence != 0) {
     issues.add(
         {Severity::Error, "batch-in-whole-sequences", run.origin, "/global_batch",
@@ -92,10 +104,11 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
   } else {
     out.batch_target =
         std::max<std::int64_t>(1, (kDefaultBatchTokens + recipe.sequence / 2) / recipe.sequence);
-    recipe.global_batch = out.batch_target;
+    recipe.global_batch = recipe.batch_target = out.batch_target;
   }
   const DType precision =
       r.pick("precision", "precision", run.precision, DType::Bf16, "default", detail::named<DType>);
+  recipe.precision = precision;
   const bool half = precision == DType::Fp16;
   recipe.gradient = r.pick("gradient_dtype", "gradient type", run.gradient_dtype,
                            half ? DType::Fp16 : profile.default_gradient,

@@ -43,7 +43,7 @@ inline void tell_vpp(Decision& pp, const Trial& chosen, const RunSpec& run) {
 inline void tell_margin(Decision& pp, const std::vector<Trial>& tried, const Trial& chosen) {
   if (chosen.verdict() != Verdict::Fits) return;
   for (const Trial& t : tried) {
-    if (t.verdict() != Verdict::Tight) continue;
+    if (t.verdict() != Verdict::Tight || t.plan.pp >= chosen.plan.pp) continue;
     pp.reasons.push_back({"giving up the margin of ", Value{chosen.problem.recipe.margin, Unit::Share},
                           " would allow pp " + num(t.plan.pp) + ": bubble ",
                           Value{t.cost.schedule.bubble_of_ideal.num(), Unit::Share}, " and ",
@@ -71,7 +71,7 @@ inline void tell_pp(Decision& pp, const std::vector<Trial>& tried, const Trial& 
 }
 
 /// What the chosen degrees would need without recompute.
-inline void tell_recompute(Decision& cp, const Planner& planner, const Trial& t) {
+inline void tell_recompute(Decision& recompute, const Planner& planner, const Trial& t) {
   if (t.plan.recompute == Recompute::None || planner.run().recompute) return;
   Choice c;
   c.tp = t.plan.tp;
@@ -82,10 +82,10 @@ inline void tell_recompute(Decision& cp, const Planner& planner, const Trial& t)
   const auto without = planner.attempt(c);
   if (!without) return;
   const auto& m = without->cost.memory;
-  cp.reasons.push_back({"without recompute this plan needs ", Value{m.state.num(), Unit::Traffic},
-                        " of state and ", Value{m.activations.saved.num(), Unit::Traffic},
-                        " of activations, ", memory(without->device()),
-                        without->device() > without->gate() ? " in all, and does not fit" : " in all"});
+  recompute.reasons.push_back(
+      {"without recompute this plan needs ", Value{m.state.num(), Unit::Traffic}, " of state and ",
+       Value{m.activations.saved.num(), Unit::Traffic}, " of activations, ", memory(without->device()),
+       without->device() > without->gate() ? " in all, and does not fit" : " in all"});
 }
 
 inline void tell_dp(Decision& dp, const Trial& t) {
@@ -99,6 +99,10 @@ inline void tell_dp(Decision& dp, const Trial& t) {
                         Value{t.cost.comm.data.bytes.num(), Unit::Traffic}, " a step, ",
                         Value{t.cost.comm.data.seconds.num(), Unit::Time}, " at link rate, ",
                         Value{t.cost.step.exposed_data.num(), Unit::Time}, " exposed"});
+  if (m < t.plan.pp)
+    dp.reasons.push_back(
+        {"only " + num(m) + " micro-batches for " + num(t.plan.pp) + " stages: a global batch of " +
+         num(std::int64_t{t.plan.pp} * t.plan.dp * t.plan.micro_batch) + " sequences gives each stage one"});
 }
 
 }  // namespace trainplan::detail

@@ -36,6 +36,8 @@ struct Choice {
   std::optional<bool> sync_each_micro_batch{};
 };
 
+inline constexpr std::int64_t kUsualShard = 8;
+
 /// Completes choices into legal plans.
 class Planner {
   Problem problem_;
@@ -67,8 +69,10 @@ class Planner {
   std::uint32_t shard_of(const Plan& plan) const {
     const std::int64_t all = std::int64_t{plan.dp} * plan.cp;
     if (plan.sharding != Sharding::Hsdp) return static_cast<std::uint32_t>(all);
-    const std::int64_t domain = std::max<std::int64_t>(1, problem_.cluster().scale_up_domain / plan.tp);
-    return static_cast<std::uint32_t>(run_.shard_size.value_or(std::min(all, domain)));
+    // A group inside the scale-up domain where tp leaves room in it, else one of a usual node.
+    const std::int64_t domain = problem_.cluster().scale_up_domain / plan.tp;
+    return static_cast<std::uint32_t>(
+        run_.shard_size.value_or(std::min(all, domain > 1 ? domain : kUsualShard)));
   }
 
  public:
@@ -94,8 +98,11 @@ class Planner {
     plan.sequence_parallel = run_.sequence_parallel.value_or(true) && plan.tp > 1;
     plan.recompute = c.recompute;
     plan.recompute_layers = static_cast<std::uint16_t>(c.recompute_layers);
-    plan.reshard = run_.reshard_after_forward.value_or(true);
-    plan.sync_each_micro_batch = c.sync_each_micro_batch.value_or(run_.sync_each_micro_batch.value_or(true));
+    const ShardingRows* rows = problem.profile().rows(plan.sharding);
+    const bool whole = rows != nullptr && rows->pipeline_keeps_whole && plan.pp > 1;
+    plan.reshard = run_.reshard_after_forward.value_or(!whole);
+    plan.sync_each_micro_batch =
+        c.sync_each_micro_batch.value_or(run_.sync_each_micro_batch.value_or(!whole));
     plan.layout = problem.model().layers % plan.pp == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
     if (batch_target_ > 0)
       problem.recipe.global_batch = nearest_multiple(batch_target_, std::int64_t{plan.dp} * plan.micro_batch);
@@ -114,19 +121,17 @@ class Planner {
   }
 
   /// As attempt, with as few recomputed layers as bring the activations under `budget`; then all of them.
+  /// They count for each virtual stage, so they come in multiples of the v that is chosen without recompute.
   std::optional<Trial> attempt_recomputing(Choice c, double budget) const {
+    c.recompute = Recompute::None;
+    const auto plain = attempt(c);
+    if (!plain) return std::nullopt;
+    c.vpp = plain->plan.vpp;
     c.recompute = Recompute::Layers;
-    std::optional<Trial> best;
-    for (c.recompute_layers = 1; c.recompute_layers <= problem_.model().layers; ++c.recompute_layers) {
+    const std::int64_t layers = stage_layers(plain->problem.model(), plain->plan, plain->plan.pp / 2);
+    for (c.recompute_layers = *c.vpp; c.recompute_layers < layers; c.recompute_layers += *c.vpp) {
       const auto trial = attempt(c);
-      if (!trial) {
-        if (best || c.recompute_layers > 1) break;
-        continue;
-      }
-      if (c.recompute_layers % trial->plan.vpp != 0) continue;
-      if (c.recompute_layers >= stage_layers(trial->problem.model(), trial->plan, trial->plan.pp / 2)) break;
-      best = trial;
-      if (trial->cost.memory.activations.saved.num() <= budget) return best;
+      if (trial && trial->cost.memory.activations.saved.num() <= budget) return trial;
     }
     c.recompute = Recompute::Full;
     c.recompute_layers = 0;

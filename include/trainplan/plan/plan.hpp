@@ -26,4 +26,9 @@ struct Plan {
   friend constexpr auto operator<=>(const Plan&, const Plan&) = default;
 };
 
+/// Whole layers run forward a second time.
+constexpr bool recomputes_layers(const Plan& p) {
+  return p.recompute == Recompute::Layers || p.recompute == Recompute::Full;
+}
+
 }  // namespace trainplan

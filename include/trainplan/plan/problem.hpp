@@ -17,13 +17,14 @@ namespace trainplan {
 /// The recipe with every default filled in.
 struct Recipe {
   std::int64_t sequence = 0, global_batch = 0;  // tokens of a sequence, sequences of a step
-  DType gradient = DType::Fp32, reduce = DType::Fp32;
+  DType precision = DType::Bf16, gradient = DType::Fp32, reduce = DType::Fp32;
   Attention attention = Attention::Flash;
   FlopConvention convention = FlopConvention::Causal;
   CpMode cp_mode = CpMode::Ring;
   bool fused_mlp = true, tp_overlap = true, dp_overlap = true;
-  double margin = 0;             // share of the gate that a derived plan leaves free
-  std::optional<double> tokens;  // token budget of the whole run
+  std::int64_t batch_target = 0;  // sequences that a default batch aims at, 0 when the batch is given
+  double margin = 0;              // share of the gate that a derived plan leaves free
+  std::optional<double> tokens;   // token budget of the whole run
 };
 
 /// References to specs that outlive it. Only checked specs get in.

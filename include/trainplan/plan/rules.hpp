@@ -105,6 +105,11 @@ inline constexpr std::array kRules{
          [](const Problem& x, const Plan& p) {
            return "vpp " + text(p.vpp) + ", pp " + text(p.pp) + ", " + x.profile().id;
          }},
+    Rule{"schedule-matches-vpp", "schedule", "vpp", "be interleaved exactly when vpp is above 1",
+         [](const Problem&, const Plan& p) { return (p.schedule == Schedule::Interleaved) == (p.vpp > 1); },
+         [](const Problem&, const Plan& p) {
+           return std::string(name_of(p.schedule)) + ", vpp " + text(p.vpp);
+         }},
     Rule{"batch-divides", "global_batch", "dp", "be a multiple of dp x micro_batch",
          [](const Problem& x, const Plan& p) {
            return divides(std::int64_t{p.dp} * p.micro_batch, x.recipe.global_batch);
@@ -171,6 +176,14 @@ inline constexpr std::array kRules{
          },
          [](const Problem& x, const Plan& p) {
            return text(p.recompute_layers) + " of " + text(stage_layers(x.model(), p, p.pp / 2)) + " layers";
+         }},
+    Rule{"recompute-layers-per-chunk", "recompute_layers", "pp",
+         "be a multiple of vpp, since it counts for each virtual stage",
+         [](const Problem&, const Plan& p) {
+           return p.recompute != Recompute::Layers || divides(p.vpp, p.recompute_layers);
+         },
+         [](const Problem&, const Plan& p) {
+           return text(p.recompute_layers) + " layers, vpp " + text(p.vpp);
          }},
 };
 

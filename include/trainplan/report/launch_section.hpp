@@ -1,6 +1,7 @@
-/// The plan in the words of the framework: each setting with the flag or key that carries it.
+/// The plan in the words of the framework: each setting as it is typed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,51 +13,81 @@ namespace trainplan {
 
 namespace detail {
 
-/// The value of a run field in a trial; empty when the field says nothing here.
-inline Cell field_cell(const Trial& t, std::string_view field) {
+/// A number of a plan or recipe; empty when the field is none or says nothing here.
+inline std::string launch_number(const Trial& t, std::string_view field) {
   const Plan& p = t.plan;
-  const Recipe& r = t.problem.recipe;
-  const auto number = [](auto n) { return Cell{std::to_string(n)}; };
+  const auto number = [](std::int64_t n) { return std::to_string(n); };
   if (field == "tp") return number(p.tp);
   if (field == "pp") return number(p.pp);
   if (field == "vpp" && p.vpp > 1) return number(p.vpp);
   if (field == "cp") return number(p.cp);
+  if (field == "dp") return number(p.dp);
   if (field == "shard_size") return number(p.shard);
-  if (field == "micro_batch") return number(p.micro_batch);
-  if (field == "global_batch") return number(r.global_batch);
-  if (field == "sequence") return number(r.sequence);
-  if (field == "sequence_parallel" && p.tp > 1) return p.sequence_parallel;
-  if (field == "recompute" && p.recompute != Recompute::None) return std::string(name_of(p.recompute));
+  if (field == "shard_degree" && p.shard % p.cp == 0) return number(p.shard / p.cp);
+  if (field == "replicate_degree" && p.sharding == Sharding::Hsdp)
+    return number(std::int64_t{p.dp} * p.cp / p.shard);
+  if (field == "micro_batch" || (field == "pipeline_micro_batch" && p.pp > 1)) return number(p.micro_batch);
+  if (field == "local_batch")
+    return number(p.micro_batch * (p.pp > 1 ? micro_batches(t.problem, p) : std::int64_t{1}));
+  if (field == "global_batch") return number(t.problem.recipe.global_batch);
+  if (field == "sequence") return number(t.problem.recipe.sequence);
   if (field == "recompute_layers" && p.recompute == Recompute::Layers)
     return number(p.recompute_layers / p.vpp);
+  return {};
+}
+
+/// A mode or a switch ("true", "false"); empty when the field is none or says nothing here.
+inline std::string launch_mode(const Trial& t, std::string_view field) {
+  const Plan& p = t.plan;
+  const Recipe& r = t.problem.recipe;
+  const auto on = [](bool yes) { return std::string(yes ? "true" : "false"); };
+  if (field == "precision") return std::string(name_of(r.precision));
   if (field == "gradient_dtype" && r.gradient != t.problem.profile().default_gradient)
     return std::string(name_of(r.gradient));
   if (field == "reduce_dtype") return std::string(name_of(r.reduce));
-  if (field == "tp_overlap" && p.tp > 1) return r.tp_overlap;
-  if (field == "dp_overlap" && p.dp > 1) return r.dp_overlap;
+  if (field == "sequence_parallel" && p.tp > 1) return on(p.sequence_parallel);
+  if (field == "tp_overlap" && p.tp > 1) return on(r.tp_overlap);
+  if (field == "dp_overlap" && p.dp > 1) return on(r.dp_overlap);
   if (field == "cp_mode" && p.cp > 1) return std::string(name_of(r.cp_mode));
   if (field == "attention") return std::string(name_of(r.attention));
   if (field == "schedule" && p.pp > 1) return std::string(name_of(p.schedule));
-  if (field == "reshard_after_forward") return p.reshard;
-  if (field == "uneven_stages" && p.layout == Layout::EmbeddingAndLoss) return true;
+  if (field == "reshard_after_forward") return on(p.reshard);
+  if (field == "uneven_stages") return on(p.layout == Layout::EmbeddingAndLoss);
+  if (field == "recompute" && p.recompute != Recompute::None) return std::string(name_of(p.recompute));
+  return {};
+}
+
+/// "--flag value", "key: value" or the setting of that value; empty when there is nothing to set.
+inline std::string launch_setting(const Trial& t, const LaunchFlag& flag) {
+  std::string value = launch_number(t, flag.field);
+  if (value.empty()) value = launch_mode(t, flag.field);
+  if (value.empty()) return {};
+  if (!flag.flag.empty()) return flag.flag + (flag.flag.starts_with('-') ? " " : ": ") + value;
+  for (const auto& [name, setting] : flag.settings)
+    if (name == value) return setting;
   return {};
 }
 
 }  // namespace detail
 
+/// Where every setting is a flag, all of them follow once more as one line.
 inline Section launch_section(const Trial& t) {
   const FrameworkProfile& f = t.problem.profile();
   Section s{"launch", "Launch settings of " + f.id + " " + f.version, {}};
-  Table table{"settings", "", {{"field", "run field"}, {"flag", "flag or key"}, {"value", "value"}}, {}};
-  for (const auto& [field, flag] : f.flags) {
-    Cell cell = detail::field_cell(t, field);
-    if (std::holds_alternative<std::monostate>(cell)) continue;
-    table.rows.push_back({field, flag, std::move(cell)});
-  }
-  const std::string& sharding = f.rows(t.plan.sharding)->flags;
-  if (!sharding.empty())
-    table.rows.push_back({std::string("sharding"), sharding, std::string(name_of(t.plan.sharding))});
+  Table table{"settings", "", {{"field", "run field"}, {"setting", "setting"}}, {}};
+  std::string line;
+  bool flags = true;
+  const auto add = [&](const std::string& field, const std::string& setting) {
+    if (setting.empty()) return;
+    table.rows.push_back({field, Code{setting}});
+    flags = flags && setting.starts_with('-');
+    line += (line.empty() ? "" : " ") + setting;
+  };
+  for (const LaunchFlag& flag : f.flags) add(flag.field, detail::launch_setting(t, flag));
+  add("sharding", f.rows(t.plan.sharding)->flags);
   s.blocks.push_back(std::move(table));
+  if (flags && !line.empty())
+    s.blocks.push_back(Facts{"command_line", {{"arguments", "arguments", Code{line}, "", ""}}});
   return s;
 }
 

@@ -1,23 +1,27 @@
 /// The answer of `plan`: verdict, plan, reasons, ledgers, alternatives.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/derive/derive.hpp"
+#include "trainplan/report/gates.hpp"
 #include "trainplan/report/launch_section.hpp"
 #include "trainplan/report/plan_sections.hpp"
 
 namespace trainplan {
 
-/// "fits", "tight", "does not fit".
+/// "fits", "tight", "does not fit", "passed", "failed".
 inline std::string verdict_text(Verdict v) {
   switch (v) {
     case Verdict::Fits: return "fits";
     case Verdict::Tight: return "tight";
     case Verdict::DoesNotFit: return "does not fit";
+    case Verdict::Passed: return "passed";
+    case Verdict::Failed: return "failed";
     case Verdict::None: break;
   }
   return "";
@@ -40,6 +44,16 @@ inline Sentence headline_of(const Trial& t) {
           Value{c.step.rate.num(), Unit::TokenRate}};
 }
 
+/// "512 sequences; ..." and where they come from.
+inline std::string batch_origin(const Recipe& r) {
+  const std::string sequences =
+      std::to_string(r.global_batch) + (r.global_batch == 1 ? " sequence" : " sequences");
+  if (r.batch_target == 0) return sequences + ", as given";
+  if (r.global_batch == r.batch_target) return sequences + ", default: 4Mi tokens";
+  return sequences + ", default: " + std::to_string(r.batch_target) +
+         " (4Mi tokens) moved to a multiple of dp x micro-batch";
+}
+
 inline Section input_section(const Problem& problem, const std::vector<Setting>& settings) {
   Section s{"inputs", "Inputs and defaults", {}};
   const ClusterSpec& c = problem.cluster();
@@ -51,8 +65,8 @@ inline Section input_section(const Problem& problem, const std::vector<Setting>&
                      problem.profile().origin, ""});
   const double batch = static_cast<double>(problem.recipe.global_batch),
                tokens = batch * static_cast<double>(problem.recipe.sequence);
-  f.facts.push_back({"global_batch", "global batch", Value{tokens, Unit::Tokens},
-                     std::to_string(problem.recipe.global_batch) + " sequences", ""});
+  f.facts.push_back({"global_batch", "global batch, tokens", Value{tokens, Unit::Tokens},
+                     batch_origin(problem.recipe), ""});
   for (const Setting& setting : settings)
     f.facts.push_back({setting.key, setting.label, setting.value, setting.origin, ""});
   s.blocks.push_back(std::move(f));
@@ -106,10 +120,11 @@ inline Section reason_section(const std::vector<Decision>& decisions) {
 
 namespace detail {
 
-/// State per average GPU + 34 s b h / t x layers x in flight x 1.2 + 8 GB; only for plain 1F1B state
-/// sharding.
+/// State per average GPU + 34 s b h / t x layers x in flight x 1.2 + 8 GB; only without full
+/// sharding and without recompute.
 inline Cell rule_of_thumb(const Trial& t) {
-  if (t.plan.sharding == Sharding::Zero3 || t.plan.sharding == Sharding::Hsdp) return {};
+  const bool full = t.plan.sharding == Sharding::Zero3 || t.plan.sharding == Sharding::Hsdp;
+  if (full || t.plan.recompute != Recompute::None) return {};
   const auto& c = t.cost.memory;
   const double h = static_cast<double>(t.problem.model().hidden),
                s = static_cast<double>(t.problem.recipe.sequence);
@@ -174,13 +189,35 @@ inline Section alternative_section(const Derivation& d) {
   return s;
 }
 
-/// The whole report. The ledger belongs to the chosen plan's fullest stage.
-inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::vector<Setting>& settings) {
+namespace detail {
+
+/// A plan that fits memory and breaks a limit has failed; the headline names the first limit broken.
+inline void judge_limits(Report& r, const Trial& t, const std::vector<Gate>& gates) {
+  if (r.verdict == Verdict::DoesNotFit) return;
+  const auto broken = std::find_if(gates.begin(), gates.end(), [](const Gate& g) { return !g.holds(); });
+  if (broken == gates.end()) return;
+  Sentence headline = failure_of("failed: " + broken->name + ": ", *broken, t.cost.stage);
+  headline.insert(headline.end(), {"; "});
+  headline.insert(headline.end(), r.headline.begin(), r.headline.end());
+  r.headline = std::move(headline);
+  r.verdict = Verdict::Failed;
+}
+
+}  // namespace detail
+
+/// The whole report. The ledger belongs to the chosen plan's fullest stage. Limits, if any, are judged.
+inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::vector<Setting>& settings,
+                          const Limits& limits = {}) {
   const Trial& t = d.chosen;
   Report r{
       "plan", t.problem.model().name + " on " + t.problem.cluster().name, t.verdict(), headline_of(t), {}};
   r.sections.push_back(input_section(t.problem, settings));
   r.sections.push_back(choice_section(t));
+  if (limits.min_mfu || limits.max_step_time || limits.max_memory) {
+    const std::vector<Gate> gates = gates_of(t, limits);
+    detail::judge_limits(r, t, gates);
+    r.sections.push_back(limit_section(gates, t.cost.stage));
+  }
   r.sections.push_back(reason_section(d.decisions));
   r.sections.push_back(memory_section(t, ledger));
   r.sections.push_back(activation_section(ledger));

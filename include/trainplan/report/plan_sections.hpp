@@ -113,6 +113,7 @@ inline Section compute_section(const Trial& t, const Ledger& ledger) {
   f.facts.push_back(fact(ledger, "step.mfu", "mfu_causal", Unit::Share));
   f.facts.push_back(fact(ledger, "step.mfu_full", "mfu_full", Unit::Share));
   f.facts.push_back(fact(ledger, "step.hfu", "hfu_causal", Unit::Share));
+  f.facts.push_back(fact(ledger, "step.hfu_full", "hfu_full", Unit::Share));
   s.blocks.push_back(std::move(f));
   return s;
 }
@@ -148,9 +149,10 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
   const bool hidden = r.tp_overlap && t.plan.sequence_parallel;
   add_traffic(table, t, ledger,
               {"comm.tp", "comm.tp_time", hidden ? "part, see step.exposed_tp" : "exposed", Axis::Tp});
-  add_traffic(table, t, ledger, {"comm.tp_regather", "comm.tp_regather_time", "hidden", Axis::Tp});
   add_traffic(table, t, ledger,
-              {"comm.cp", "comm.cp_time", r.cp_mode == CpMode::Ring ? "attention" : "exposed", Axis::Cp});
+              {"comm.tp_regather", "comm.tp_regather_time", hidden ? "hidden" : "exposed", Axis::Tp});
+  add_traffic(table, t, ledger,
+              {"comm.cp", "comm.cp_time", r.cp_mode == CpMode::Ring ? "compute" : "exposed", Axis::Cp});
   for (const CommRow& row : t.problem.profile().rows(t.plan.sharding)->traffic) {
     if (!applies(row.when, r, t.plan)) continue;
     static constexpr std::string_view behind[] = {"exposed", "last backward", "next forward", "compute"};

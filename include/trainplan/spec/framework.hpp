@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainplan {
@@ -34,9 +35,13 @@ enum class Phase : std::uint8_t { Load, ForwardEnd, Loss, BackwardEnd, Optimizer
 inline constexpr int kPhases = 7;
 inline constexpr std::string_view kPhaseIds[] = {"load",      "forward_end", "loss", "backward_end",
                                                  "optimizer", "evaluation",  "save"};
-inline constexpr std::string_view kPhaseTitles[] = {
-    "load",           "forward end (activations)",         "loss (last stage)", "backward end (gradients)",
-    "optimizer step", "evaluation (no saved activations)", "checkpoint staging"};
+inline constexpr std::string_view kPhaseTitles[] = {"load",
+                                                    "forward end (activations)",
+                                                    "first backward, loss on the last stage",
+                                                    "backward end (gradients)",
+                                                    "optimizer step",
+                                                    "evaluation (no saved activations)",
+                                                    "checkpoint staging"};
 
 /// Bit set of phases.
 using Phases = std::uint8_t;
@@ -54,6 +59,8 @@ enum class When : std::uint8_t {
   DeferredSync,  // gradients are reduced once a step
   SyncEachMicroBatch,
   Gradient16Bit,
+  GatheredOnce,  // weights stay whole through the micro-batches of a pipeline
+  GatheredEachMicroBatch,
 };
 
 enum class Width : std::uint8_t { Fixed, GradientDType, ReduceDType };
@@ -88,12 +95,47 @@ struct CommRow {
 struct ShardingRows {
   Sharding mode = Sharding::None;
   std::string title, flags;
-  bool with_pipeline = true;  // runs together with pp > 1
-  double gathered_units = 0;  // whole layers gathered at a time, in the compute type
-  double gradient_units = 0;  // whole layers of unsharded gradient, in the reduce type
+  bool pipeline_keeps_whole = false;  // with pp > 1 weights are gathered and gradients reduced once a step
+  bool with_pipeline = true;          // runs together with pp > 1
+  double gathered_units = 0;          // whole layers gathered at a time, in the compute type
+  double gradient_units = 0;          // whole layers of unsharded gradient, in the reduce type
   std::vector<StateRow> state;
   std::vector<CommRow> traffic;
 };
+
+/// How a field of the plan is told to the framework: a flag (or key) that the value follows, or the whole
+/// setting for each value; a value without one is not told.
+struct LaunchFlag {
+  std::string field, flag;
+  std::vector<std::pair<std::string, std::string>> settings;  // value -> setting
+};
+/// Fields that a plan has a value for, in the order of printing.
+inline constexpr std::string_view kLaunchFields[] = {"precision",
+                                                     "tp",
+                                                     "sequence_parallel",
+                                                     "tp_overlap",
+                                                     "pp",
+                                                     "vpp",
+                                                     "schedule",
+                                                     "uneven_stages",
+                                                     "cp",
+                                                     "cp_mode",
+                                                     "shard_size",
+                                                     "shard_degree",
+                                                     "replicate_degree",
+                                                     "dp",
+                                                     "dp_overlap",
+                                                     "reshard_after_forward",
+                                                     "gradient_dtype",
+                                                     "reduce_dtype",
+                                                     "micro_batch",
+                                                     "local_batch",
+                                                     "global_batch",
+                                                     "sequence",
+                                                     "attention",
+                                                     "pipeline_micro_batch",
+                                                     "recompute",
+                                                     "recompute_layers"};
 
 struct FrameworkProfile {
   std::string id, name, version, origin;
@@ -109,7 +151,7 @@ struct FrameworkProfile {
   double checkpoint_bytes_per_param = 14;
   std::string checkpoint_source, rank_order = "tp-cp-ep-dp-pp";
   std::vector<ShardingRows> shardings;
-  std::vector<std::pair<std::string, std::string>> flags;  // plan field -> launcher flag
+  std::vector<LaunchFlag> flags;
 
   const ShardingRows* rows(Sharding s) const {
     for (const ShardingRows& r : shardings)

@@ -88,6 +88,17 @@ inline void validate_sharding(Validator& v, const ShardingRows& rows, const std:
   }
 }
 
+/// Settings of fields that no plan has would never be printed.
+inline void validate_flags(Validator& v, const FrameworkProfile& f) {
+  for (const LaunchFlag& flag : f.flags)
+    if (std::find(std::begin(kLaunchFields), std::end(kLaunchFields), flag.field) == std::end(kLaunchFields))
+      v.fail({.rule = "launch-field",
+              .pointer = "/flags/" + flag.field,
+              .got = flag.field,
+              .must = "be a field of the plan",
+              .hint = "try \"tp\""});
+}
+
 inline bool validate(const FrameworkProfile& f, Issues& issues) {
   Validator v{issues, f.origin};
   v.range("/vocabulary/multiple", f.vocabulary_multiple, 1, kMaxDegree);
@@ -116,6 +127,7 @@ inline bool validate(const FrameworkProfile& f, Issues& issues) {
               .must = "appear once",
               .hint = "merge the two entries"});
   }
+  validate_flags(v, f);
   return v.ok();
 }
 

@@ -139,3 +139,15 @@ TEST_CASE("a stage with fewer layers than are recomputed recomputes all it has")
   CHECK(activations_of(problem, plan, 0).recomputed.num() == 7);
   CHECK(activations_of(problem, plan, 5).recomputed.num() == 8);
 }
+
+TEST_CASE("selective recompute drops the attention matrix and rebuilds it for the layer that runs backward") {
+  Draft draft;
+  draft.recipe.attention = Attention::Unfused;
+  Plan plan = completed({.tp = 8, .dp = 128});
+  const auto kept = activations_of(draft.problem(), plan);
+  plan.recompute = Recompute::Selective;
+  const auto dropped = activations_of(draft.problem(), plan);
+  const double matrix = 5.0 * 64 * 8192 * 8192 / 8;  // 5 a s^2 b / t
+  CHECK(kept.layer.num() - dropped.layer.num() == matrix);
+  CHECK(dropped.running.num() == kept.running.num());
+}

@@ -149,3 +149,13 @@ TEST_CASE("ZeRO-2 reduces every micro-batch, ZeRO-1 once a step") {
   plan.sharding = Sharding::Zero2;
   CHECK(comm_of(draft, plan).data.bytes.num() == Approx((4 * 2 + 2) * kParams8b * 63 / 64).epsilon(1e-14));
 }
+
+TEST_CASE("recomputed layers run their forward collectives again") {
+  Draft draft;
+  Plan plan = problems::main_plan();
+  plan.recompute = Recompute::Full;
+  CHECK(comm_of(draft, plan).tensor.bytes.num() == 12 * 7.0 / 8 * kMessage * 20 * 16);
+  plan.recompute = Recompute::Layers;
+  plan.recompute_layers = 8;  // 8 of 20 layers: 4 more collectives in 40 % of them
+  CHECK(comm_of(draft, plan).tensor.bytes.num() == Approx((8 + 4 * 0.4) * 7.0 / 8 * kMessage * 20 * 16));
+}

@@ -72,6 +72,14 @@ TEST_CASE("what is derived") {
       {"llama70b", "h100x1024", {{"sequence", "32768"}}, {8, 4, 4, 4, 8, 16, Recompute::None, Verdict::Fits}},
       {"llama70b", "h100x1024", {{"pp", "2"}}, {8, 2, 4, 1, 64, 8, Recompute::None, Verdict::Tight}},
       {"llama70b", "h100x1024", {{"vpp", "5"}}, {8, 4, 5, 1, 32, 16, Recompute::None, Verdict::Fits}},
+      // a pinned dp or batch is derived around, also where it leaves fewer micro-batches than stages
+      {"llama405b", "h100x16384", {{"dp", "128"}}, {8, 16, 1, 1, 128, 4, Recompute::None, Verdict::Fits}},
+      {"llama405b",
+       "h100x16384",
+       {{"global_batch", "512"}},
+       {8, 16, 1, 1, 128, 4, Recompute::None, Verdict::Fits}},
+      // a sequence that 8 ranks cannot cut is cut by 4
+      {"llama70b", "h100x1024", {{"sequence", "4100"}}, {4, 8, 5, 1, 32, 32, Recompute::None, Verdict::Fits}},
       {"llama8b", "h100x64", {}, {2, 1, 1, 1, 32, 16, Recompute::None, Verdict::Fits}},
       {"llama8b", "gb200x576", {}, {1, 1, 1, 1, 576, 1, Recompute::None, Verdict::Fits}},
       {"llama70b", "gb200x576", {}, {8, 1, 1, 1, 72, 7, Recompute::None, Verdict::Fits}},
@@ -99,10 +107,10 @@ TEST_CASE("the main job keeps the framework's sharding and fits with 45 to 50 GB
 TEST_CASE("a decision for each axis, in the order that they are told, with its reasons") {
   std::optional<Asked> keep;
   const Derivation d = derived("llama70b", "h100x1024", {}, keep);
-  REQUIRE(d.decisions.size() == 4);
-  const char* axes[] = {"tp", "pp", "dp", "cp"};
-  const char* values[] = {"8", "4", "32", "1"};
-  for (std::size_t i = 0; i < 4; ++i) {
+  REQUIRE(d.decisions.size() == 5);
+  const char* axes[] = {"tp", "pp", "dp", "cp", "recompute"};
+  const char* values[] = {"8", "4", "32", "1", "none"};
+  for (std::size_t i = 0; i < 5; ++i) {
     CHECK(d.decisions[i].axis == axes[i]);
     CHECK(d.decisions[i].value == values[i]);
     CHECK_FALSE(d.decisions[i].reasons.empty());
@@ -242,4 +250,31 @@ TEST_CASE("what is pinned stays") {
 TEST_CASE("nothing is derived where nothing is legal") {
   const Asked a("llama70b", "h100x1024", {{"tp", "6"}});
   CHECK_FALSE(a.derived().has_value());
+}
+
+TEST_CASE("how many layers are recomputed is derived when only the mode is given") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama70b", "h100x1024", {{"recompute", "layers"}}, keep);
+  CHECK(d.chosen.plan.recompute != Recompute::None);
+  CHECK(d.chosen.verdict() != Verdict::DoesNotFit);
+}
+
+TEST_CASE("a pinned number of virtual stages stays") {
+  std::optional<Asked> keep;
+  const Derivation d = derived("llama70b", "h100x1024", {{"vpp", "2"}}, keep);
+  CHECK(d.chosen.plan.vpp == 2);
+  CHECK(d.chosen.plan.pp > 1);
+}
+
+TEST_CASE("fully sharded pipeline stages gather and reduce once a step and keep both whole") {
+  std::optional<Asked> keep;
+  const Derivation d =
+      derived("llama70b", "h100x1024", {{"framework", "torchtitan"}, {"tp", "8"}, {"pp", "4"}}, keep);
+  const Trial& t = d.chosen;
+  CHECK_FALSE(t.plan.reshard);
+  CHECK_FALSE(t.plan.sync_each_micro_batch);
+  // 16/d sharded fp32 state without the gradient (12/d), 2 B of gathered weights and a 4 B gradient
+  CHECK(t.cost.memory.state_per_param.num() == Approx(12.0 / 32 + 2 + 4));
+  // one bf16 gather and one fp32 reduce-scatter of the stage
+  CHECK(t.cost.comm.data.bytes.num() == Approx(t.cost.memory.params.stage.num() * 6 * 31 / 32));
 }

@@ -1,5 +1,8 @@
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "catch.hpp"
 #include "found.hpp"
@@ -35,6 +38,8 @@ bool applies(When when, Choice c) {
     case When::DeferredSync: return c.deferred;
     case When::SyncEachMicroBatch: return !c.deferred;
     case When::Gradient16Bit: return c.gradient == 2;
+    case When::GatheredOnce: return c.deferred && !c.reshard;
+    case When::GatheredEachMicroBatch: return !c.deferred || c.reshard;
   }
   return false;
 }
@@ -164,6 +169,39 @@ TEST_CASE("every row of a shipped profile has an id, a symbol, a title and a sou
       for (const StateRow& r : rows.state) row(r);
       for (const CommRow& r : rows.traffic) row(r);
     }
+}
+
+TEST_CASE("flags: a text that the value follows, or a setting for each value, in the order of the plan") {
+  const auto flag = [](const FrameworkProfile& f, std::string_view field) {
+    for (const LaunchFlag& x : f.flags)
+      if (x.field == field) return x;
+    return LaunchFlag{};
+  };
+  const FrameworkProfile f = profile("megatron-lm");
+  CHECK(f.flags.front().field == "precision");
+  CHECK(flag(f, "tp").flag == "--tensor-model-parallel-size");
+  CHECK(flag(f, "recompute").flag.empty());
+  CHECK(flag(f, "recompute").settings.size() == 3);
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  CHECK(flag(f, "gradient_dtype").settings == Settings{{"bf16", "--grad-reduce-in-bf16"}});
+
+  Issues issues;
+  CHECK_FALSE(load_framework_text(R"({
+  "name": "x", "version": "1", "default_sharding": "zero1",
+  "shardings": [{"mode": "zero1", "title": "t", "state": [
+      {"id": "weights", "symbol": "a", "title": "t", "bytes_per_param": 2}]}],
+  "flags": {
+    "tpp": "--tp",
+    "recompute": {"full": 1}
+  }
+})",
+                                  "f.json", issues));
+  CAPTURE(listed(issues));
+  REQUIRE(issues.all().size() == 2);
+  CHECK(issues.all()[0].pointer == "/flags/tpp");
+  CHECK(issues.all()[0].line == 6);
+  CHECK(issues.all()[1].pointer == "/flags/recompute/full");
+  CHECK(issues.all()[1].line == 7);
 }
 
 TEST_CASE("mistakes of a profile are reported at their place") {

@@ -133,6 +133,17 @@ const Row kRows[] = {
        no_interleaving(a);
      },
      [](Asked& a) { a.framework.interleaving = false; }},
+    {"schedule-matches-vpp", [](Asked&) {}, [](Asked& a) { a.plan.schedule = Schedule::OneFOneB; }},
+    {"schedule-matches-vpp", [](Asked& a) { no_interleaving(a); }, [](Asked& a) { a.plan.vpp = 1; }},
+    {"recompute-layers-per-chunk",
+     [](Asked& a) {
+       a.plan.recompute = Recompute::Layers;
+       a.plan.recompute_layers = 8;
+     },
+     [](Asked& a) {
+       a.plan.recompute = Recompute::Layers;
+       a.plan.recompute_layers = 6;
+     }},
     {"batch-divides", [](Asked& a) { a.recipe.global_batch = 640; },
      [](Asked& a) { a.recipe.global_batch = 528; }},                        // 16.5 rounds of 32
     {"interleaving-groups", [](Asked& a) { a.recipe.global_batch = 128; },  // m = pp = 4
@@ -185,12 +196,12 @@ const Row kRows[] = {
      },
      [](Asked& a) {
        a.plan.recompute = Recompute::Layers;
-       a.plan.recompute_layers = 21;
+       a.plan.recompute_layers = 24;
      }},
     {"recompute-layers-fit",
      [](Asked& a) {
        a.plan.recompute = Recompute::Layers;
-       a.plan.recompute_layers = 1;
+       a.plan.recompute_layers = 4;
      },
      [](Asked& a) {
        a.plan.recompute = Recompute::Layers;

@@ -237,6 +237,8 @@ TEST_CASE("the verdict has its own word and colour") {
   CHECK(contains(headline(Verdict::Tight, false), "tight: why\n"));
   CHECK(contains(headline(Verdict::Fits, true), "\033[32mfits\033[0m: why\n"));
   CHECK(contains(headline(Verdict::Tight, true), "\033[33mtight\033[0m: why\n"));
+  CHECK(contains(headline(Verdict::Passed, true), "\033[32mpassed\033[0m: why\n"));
+  CHECK(contains(headline(Verdict::Failed, true), "\033[31mfailed\033[0m: why\n"));
   CHECK(contains(headline(Verdict::None, false), "why\n"));
   const std::string said =
       render(Report{"t", "T", Verdict::Fits, {"fits: with ease"}, {}}, Format::Text, Style{});

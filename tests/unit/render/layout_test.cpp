@@ -109,7 +109,7 @@ TEST_CASE("numbers of a table end in the same column") {
 }
 
 TEST_CASE("text gives way before ids and numbers do") {
-  const std::string id = "comm.dp.grad_reduce_scatter_time";
+  const std::string id = "comm.dp.reduce_scatter_time";
   const Table table{"t",
                     "",
                     {{"a", "id"}, {"b", "words"}, {"c", "n"}},
@@ -117,6 +117,17 @@ TEST_CASE("text gives way before ids and numbers do") {
   const std::string text = text_of(table, 66);
   CHECK(text.find(id + "  ") != std::string::npos);
   CHECK(text.find("41.91 GiB (45.00 GB)\n") != std::string::npos);
+}
+
+TEST_CASE("an id column stays whole though words have to be broken") {
+  const std::string id = "comm.dp.gather_backward";
+  const std::string text =
+      text_of(Table{"t",
+                    "",
+                    {{"a", "what"}, {"id", "id"}, {"c", "n"}},
+                    {{std::string("unbreakableword"), std::string(id), Value{45e9, Unit::MemoryBoth}}}},
+              56);
+  CHECK(text.find(id + "  41.91 GiB (45.00 GB)\n") != std::string::npos);
 }
 
 TEST_CASE("a wrapped title of a ledger line keeps its depth") {

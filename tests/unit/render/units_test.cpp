@@ -65,6 +65,8 @@ TEST_CASE("shares are percent, and a round one stays round") {
   CHECK(shown(1, Unit::Share) == "100 %");
   CHECK(shown(0, Unit::Share) == "0 %");
   CHECK(shown(-0.0469, Unit::Share) == "-4.7 %");
+  CHECK(shown(0.14, Unit::Points) == "14.0 points");
+  CHECK(shown(0.0004, Unit::Points) == "0.040 points");
 }
 
 TEST_CASE("rates and amounts of computation take a prefix") {

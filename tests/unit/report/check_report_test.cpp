@@ -75,12 +75,12 @@ TEST_CASE("a run that overflows fails, naming the run, the item, the overflow an
   const Trial fits = trial_of(asked, 4), over = trial_of(asked, 1);
   const Report passed = check_report({{"a.json", fits, gates_of(fits, {})}});
   CHECK(passed.command == "check");
-  CHECK(passed.verdict == Verdict::Fits);
+  CHECK(passed.verdict == Verdict::Passed);
   CHECK(words(passed.headline) == "passed");
 
   const Report failed =
       check_report({{"a.json", fits, gates_of(fits, {})}, {"b.json", over, gates_of(over, {})}});
-  CHECK(failed.verdict == Verdict::DoesNotFit);
+  CHECK(failed.verdict == Verdict::Failed);
   CHECK(words(failed.headline) == "failed: 1 gate");
   REQUIRE(failed.sections.size() == 1);
   REQUIRE(failed.sections[0].blocks.size() == 2);
@@ -91,6 +91,15 @@ TEST_CASE("a run that overflows fails, naming the run, the item, the overflow an
   const Value by = std::get<Value>(sentences[0][5]);
   CHECK(by.unit == Unit::Memory);
   CHECK(by.number == over.device() - over.gate());
+}
+
+TEST_CASE("shares differ by points") {
+  const Gate gate{"min_mfu", "step.mfu", {0.46, Unit::Share}, {0.6, Unit::Share}, true};
+  const Sentence s = failure_of("", gate, 0);
+  CHECK(words(s) == "step.mfu = # is below the limit of # by #");
+  const Value by = std::get<Value>(s[5]);
+  CHECK(by.unit == Unit::Points);
+  CHECK(by.number == Approx(0.14));
 }
 
 TEST_CASE("explaining an item: the formula, and its parts when it is a sum") {

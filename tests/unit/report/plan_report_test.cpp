@@ -1,6 +1,7 @@
 #include "trainplan/report/plan_report.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -126,6 +127,8 @@ TEST_CASE("the headline: verdict, memory, gate, step, MFU, rate") {
   CHECK(verdict_text(Verdict::Fits) == "fits");
   CHECK(verdict_text(Verdict::Tight) == "tight");
   CHECK(verdict_text(Verdict::DoesNotFit) == "does not fit");
+  CHECK(verdict_text(Verdict::Passed) == "passed");
+  CHECK(verdict_text(Verdict::Failed) == "failed");
 }
 
 TEST_CASE("the plan, number by number") {
@@ -151,13 +154,13 @@ TEST_CASE("the plan, number by number") {
   CHECK(std::get<std::string>(fact_of(r.report, "degrees", "sharding")->cell) == "zero1");
 }
 
-TEST_CASE("the axes are told in the order TP, PP, DP, CP") {
+TEST_CASE("the axes are told in the order TP, PP, DP, CP, then recompute") {
   const Reported r("llama70b", "h100x1024");
   const Section* s = section(r.report, "derivation");
   REQUIRE(s != nullptr);
   std::vector<std::string> axes;
   for (const Block& b : s->blocks) axes.push_back(std::get<Notes>(b).key);
-  CHECK(axes == std::vector<std::string>{"tp", "pp", "dp", "cp"});
+  CHECK(axes == std::vector<std::string>{"tp", "pp", "dp", "cp", "recompute"});
   CHECK(std::get<std::string>(std::get<Notes>(s->blocks[0]).sentences.front().front()) == "TP = 8: ");
 }
 
@@ -231,21 +234,63 @@ TEST_CASE("groups show their members, nodes and link") {
   CHECK(t->title.find("tp-cp-ep-dp-pp") != std::string::npos);
 }
 
-TEST_CASE("launch settings carry the plan in the framework's flags") {
+/// The settings of a report, by field.
+std::map<std::string, std::string> settings_of(const Report& r) {
+  std::map<std::string, std::string> settings;
+  for (const auto& row : block<Table>(r, "settings")->rows)
+    settings[std::get<std::string>(row[0])] = std::get<Code>(row[1]).text;
+  return settings;
+}
+
+TEST_CASE("launch settings carry the plan as it is typed") {
   const Reported r("llama70b", "h100x1024");
-  const Table* t = block<Table>(r.report, "settings");
-  REQUIRE(t != nullptr);
-  const auto value = [&](std::string_view flag) -> std::string {
-    for (const auto& row : t->rows)
-      if (std::get<std::string>(row[1]) == flag && std::holds_alternative<std::string>(row[2]))
-        return std::get<std::string>(row[2]);
-    return "";
+  auto set = settings_of(r.report);
+  CHECK(set["precision"] == "--bf16");
+  CHECK(set["tp"] == "--tensor-model-parallel-size 8");
+  CHECK(set["sequence_parallel"] == "--sequence-parallel");
+  CHECK(set["pp"] == "--pipeline-model-parallel-size 4");
+  CHECK(set["vpp"] == "--num-virtual-stages-per-pipeline-rank 4");
+  CHECK(set["global_batch"] == "--global-batch-size 512");
+  CHECK(set["sequence"] == "--seq-length 8192");
+  CHECK(set["attention"] == "--attention-backend flash");
+  CHECK(set["sharding"] == "--use-distributed-optimizer");
+  for (const char* silent : {"recompute", "recompute_layers", "gradient_dtype", "cp_mode", "uneven_stages"})
+    CHECK(set.count(silent) == 0);
+
+  std::string all;
+  for (const auto& row : block<Table>(r.report, "settings")->rows)
+    all += (all.empty() ? "" : " ") + std::get<Code>(row[1]).text;
+  CHECK(std::get<Code>(fact_of(r.report, "command_line", "arguments")->cell).text == all);
+}
+
+TEST_CASE("a value has its own setting, and the framework its own spelling") {
+  auto full = settings_of(Reported("llama70b", "h100x1024", {{"recompute", "full"}}).report);
+  CHECK(full["recompute"] ==
+        "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
+  auto half = settings_of(Reported("llama70b", "h100x1024", {{"gradient_dtype", "bf16"}}).report);
+  CHECK(half["gradient_dtype"] == "--grad-reduce-in-bf16");
+  const Reported keys("llama70b", "h100x1024", {{"framework", "deepspeed"}, {"pp", "1"}});
+  CHECK(settings_of(keys.report)["tp"].rfind("tensor_parallel.autotp_size: ", 0) == 0);
+  CHECK(block<Facts>(keys.report, "command_line") == nullptr);
+}
+
+TEST_CASE("a plan that fits and breaks a limit has failed, and names the limit") {
+  const Reported r("llama70b", "h100x1024");
+  const auto with = [&](const Limits& limits) {
+    return plan_report(r.derivation, r.ledger, r.asked.resolved().settings, limits);
   };
-  CHECK(value("--tensor-model-parallel-size") == "8");
-  CHECK(value("--pipeline-model-parallel-size") == "4");
-  CHECK(value("--num-virtual-stages-per-pipeline-rank") == "4");
-  CHECK(value("--global-batch-size") == "512");
-  CHECK(value("--seq-length") == "8192");
-  CHECK(value("--use-distributed-optimizer") == "zero1");
-  CHECK(value("--recompute-granularity").empty());
+  CHECK(section(r.report, "limits") == nullptr);
+
+  Limits kept;
+  kept.max_step_time = 5.0;
+  CHECK(with(kept).verdict == Verdict::Fits);
+  REQUIRE(section(with(kept), "limits") != nullptr);
+
+  Limits broken = kept;
+  broken.min_mfu = 0.6;
+  const Report failed = with(broken);
+  CHECK(failed.verdict == Verdict::Failed);
+  CHECK(std::get<std::string>(failed.headline[0]) == "failed: min_mfu: step.mfu = ");
+  CHECK(block<Table>(failed, "gates")->rows.size() == 3);
+  CHECK(block<Notes>(failed, "failures")->sentences.size() == 1);
 }

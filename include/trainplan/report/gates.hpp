@@ -1,0 +1,74 @@
+/// Limits of a run: each with the value that it is held against.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainplan/derive/trial.hpp"
+#include "trainplan/report/report.hpp"
+
+namespace trainplan {
+
+/// id: the ledger item of the value. The gate holds when value <= limit, or >= with `floor`.
+struct Gate {
+  std::string name, id;
+  Value value, limit;
+  bool floor = false;
+
+  bool holds() const { return floor ? value.number >= limit.number : value.number <= limit.number; }
+};
+
+inline std::vector<Gate> gates_of(const Trial& t, const Limits& limits) {
+  std::vector<Gate> gates;
+  const auto& c = t.cost;
+  gates.push_back({"memory", "memory.device", {t.device(), Unit::Memory}, {t.gate(), Unit::Memory}});
+  if (limits.max_memory)
+    gates.push_back(
+        {"max_memory", "memory.device", {t.device(), Unit::Memory}, {*limits.max_memory, Unit::Memory}});
+  if (limits.min_mfu) {
+    const bool causal = t.problem.recipe.convention == FlopConvention::Causal;
+    gates.push_back({"min_mfu",
+                     causal ? "step.mfu" : "step.mfu_full",
+                     {causal ? c.step.mfu.num() : c.step.mfu_full.num(), Unit::Share},
+                     {*limits.min_mfu, Unit::Share},
+                     true});
+  }
+  if (limits.max_step_time)
+    gates.push_back(
+        {"max_step_time", "step.time", {c.step.step.num(), Unit::Time}, {*limits.max_step_time, Unit::Time}});
+  return gates;
+}
+
+/// step.time = 4.04 s exceeds the limit of 4 s by 40 ms, after the words `before`; shares differ by points.
+inline Sentence failure_of(const std::string& before, const Gate& g, int stage) {
+  const Unit unit = g.value.unit == Unit::Share ? Unit::Points : g.value.unit;
+  Sentence s{before + g.id + " = "};
+  s.push_back(g.value);
+  s.push_back(g.floor ? " is below the limit of " : " exceeds the limit of ");
+  s.push_back(g.limit);
+  s.push_back(" by ");
+  s.push_back(Value{std::abs(g.value.number - g.limit.number), unit});
+  if (g.id == "memory.device") s.push_back(" (stage " + std::to_string(stage) + ")");
+  return s;
+}
+
+/// The gates of one run as a section, with a sentence for each that fails.
+inline Section limit_section(const std::vector<Gate>& gates, int stage) {
+  Section s{"limits", "Limits", {}};
+  Table table{"gates",
+              "",
+              {{"gate", "gate"}, {"id", "id"}, {"value", "value"}, {"limit", "limit"}, {"holds", "holds"}},
+              {}};
+  Notes failures{"failures", {}};
+  for (const Gate& g : gates) {
+    table.rows.push_back({g.name, Code{g.id}, g.value, g.limit, g.holds()});
+    if (!g.holds()) failures.sentences.push_back(failure_of("", g, stage));
+  }
+  s.blocks.push_back(std::move(table));
+  if (!failures.sentences.empty()) s.blocks.push_back(std::move(failures));
+  return s;
+}
+
+}  // namespace trainplan
