@@ -23,17 +23,27 @@ class Alternatives {
     out_.alternatives.push_back({std::move(key), std::move(name), *t, judge(*t)});
   }
 
+  /// The traffic of full sharding that its compute cannot hide.
+  static Sentence too_much_traffic(const Trial& t, double ideal) {
+    Sentence s{"rejected: "};
+    s.push_back(Value{t.cost.comm.data.bytes.num(), Unit::Traffic});
+    s.push_back(" take ");
+    s.push_back(Value{t.cost.comm.data.seconds.num(), Unit::Time});
+    s.push_back(" at link rate, more than the ideal step of ");
+    s.push_back(Value{ideal, Unit::Time});
+    s.push_back(" that would have to hide them");
+    if (t.plan.sync_each_micro_batch) return s;
+    s.push_back("; reduced once a step, the gradient stays whole: ");
+    s.push_back(Value{t.cost.memory.params.stage.num() * bytes_of(t.problem.recipe.gradient), Unit::Traffic});
+    return s;
+  }
+
   Sentence judge(const Trial& t) const {
     if (t.verdict() == Verdict::DoesNotFit)
       return {"does not fit: ", Value{t.device() - t.gate(), Unit::Memory}, " over the gate"};
-    const double traffic = t.cost.comm.data.seconds.num(), ideal = t.cost.compute.ideal_full.num();
-    if (t.plan.sharding == Sharding::Zero3 && traffic > ideal)
-      return {"rejected: ",
-              Value{t.cost.comm.data.bytes.num(), Unit::Traffic},
-              " take ",
-              Value{traffic, Unit::Time},
-              " at link rate, more than the ideal ",
-              Value{ideal, Unit::Time}};
+    const double ideal = t.cost.compute.ideal_full.num();
+    if (t.plan.sharding == Sharding::Zero3 && t.cost.comm.data.seconds.num() > ideal)
+      return too_much_traffic(t, ideal);
     if (t.verdict() == Verdict::Tight) return {"fits, without the planning margin"};
     const double step = t.cost.step.step.num(), own = out_.chosen.cost.step.step.num();
     return {step < own ? "fits; step shorter by " : "fits; step longer by ",
