@@ -118,8 +118,8 @@ Bytes<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, cons
 
 /// Layers gathered or not yet reduced at a time (FSDP); zero rows add nothing.
 template <Recorder R>
-void add_units(R& rec, const Inputs<typename R::Num>&, const Problem& problem, const Plan& plan,
-               const ParamsCost<typename R::Num>& params, Lifetimes<typename R::Num>& live) {
+void add_units(R& rec, const Problem& problem, const Plan& plan, const ParamsCost<typename R::Num>& params,
+               Lifetimes<typename R::Num>& live) {
   using N = typename R::Num;
   const ShardingRows& rows = *problem.profile().rows(plan.sharding);
   const std::string& origin = problem.profile().origin;
@@ -187,7 +187,7 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
   live.add(working,
            bit(Phase::BackwardEnd) | bit(Phase::Evaluation) | (rebuilt ? bit(Phase::Loss) : Phases{0}));
   out.logits = detail::add_logits(rec, in, problem, plan, stage, out.activations.tokens, live);
-  detail::add_units(rec, in, problem, plan, out.params, live);
+  detail::add_units(rec, problem, plan, out.params, live);
   if (plan.pp > 1) {
     const Count<N> whole = plan.sequence_parallel || plan.tp == 1 ? in.tp : Count<N>{1.0};
     const auto message = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);

@@ -81,9 +81,9 @@ struct StepCost {
 namespace detail {
 
 template <Recorder R>
-Seconds<typename R::Num> exposed_data(R& rec, const Inputs<typename R::Num>&, const Problem& problem,
-                                      const CommCost<typename R::Num>& comm, Seconds<typename R::Num> compute,
-                                      Count<typename R::Num> layers, Count<typename R::Num> m) {
+Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const CommCost<typename R::Num>& comm,
+                                      Seconds<typename R::Num> compute, Count<typename R::Num> layers,
+                                      Count<typename R::Num> m) {
   using N = typename R::Num;
   const Item item{"step.exposed_dp", "t_dp_exp", "data parallel"};
   if (!problem.recipe.dp_overlap) return rec.item(item, 1.0 * comm.data.seconds);
@@ -122,7 +122,7 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
   if (plan.sequence_parallel && plan.tp > 1 && !overlapped)
     out.exposed_tensor = rec.item({"step.exposed_tp_all", "t_tp_all", "tensor parallel with the re-gather"},
                                   out.exposed_tensor + comm.tensor_regather.seconds);
-  out.exposed_data = exposed_data(rec, in, problem, comm, out.compute, layers, m);
+  out.exposed_data = exposed_data(rec, problem, comm, out.compute, layers, m);
   const Item cp{"step.exposed_cp", "t_cp_exp", "context parallel"};
   out.exposed_context =
       plan.cp == 1 ? rec.item(cp, Seconds<N>{N(0.0)})

@@ -110,6 +110,9 @@ inline Section compute_section(const Trial& t, const Ledger& ledger) {
   f.facts.push_back(fact(ledger, "compute.ideal_full", "ideal_full", Unit::Time));
   if (t.plan.recompute != Recompute::None)
     f.facts.push_back(fact(ledger, "compute.recomputed_flops", "recomputed_per_token", Unit::FlopsPerToken));
+  const FrameworkProfile& framework = t.problem.profile();
+  f.facts.push_back({"framework_log", "attention in the log of " + framework.id,
+                     std::string(framework.causal_flops ? "causal" : "full"), "", ""});
   f.facts.push_back(fact(ledger, "step.mfu", "mfu_causal", Unit::Share));
   f.facts.push_back(fact(ledger, "step.mfu_full", "mfu_full", Unit::Share));
   f.facts.push_back(fact(ledger, "step.hfu", "hfu_causal", Unit::Share));
