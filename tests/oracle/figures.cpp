@@ -100,6 +100,22 @@ Value File::anchor(const std::string& id) const {
   return {it->value.value, it->dim, it->dim == kCount};
 }
 
+namespace {
+
+/// A figure of a shipped cluster, the one that its ledgers start from.
+Value cluster_figure(const std::string& cluster, const std::string& name) {
+  Issues issues;
+  const auto c = load_cluster(cluster, issues);
+  if (!c) refuse("no such cluster: " + cluster);
+  if (name == "bf16_dense") return {(*c)->accelerator.bf16_dense.value, kFlops - kSeconds};
+  if (name == "scale_up_bandwidth") return {(*c)->accelerator.scale_up_bandwidth.value, kBytes - kSeconds};
+  if (name == "nic_per_gpu") return {(*c)->nic_per_gpu.value, kBytes - kSeconds};
+  if (name == "price") return {(*c)->price.value, kUsd - kSeconds};
+  refuse("no such figure: " + name);
+}
+
+}  // namespace
+
 Value File::calc(const json& via) {
   const std::string id = via.at("calc");
   const CatalogEntry* entry = find_formula(id);
@@ -129,6 +145,7 @@ Value File::evaluate(const json& via) {
   if (via.contains("calc")) return calc(via);
   if (via.contains("op")) return operation(via);
   if (via.contains("anchor")) return anchor(via.at("anchor"));
+  if (via.contains("figure")) return cluster_figure(via.at("cluster"), via.at("figure"));
   const LineItem& item = cases_.item(via.at("case"), via.value("stage", 0), via.at("item"));
   return {item.value, item.dim};
 }

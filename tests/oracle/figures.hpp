@@ -2,7 +2,8 @@
 /// constant.
 ///
 /// A value is a number, a quantity ("300 s"), {"calc": formula, "args": {name: value}}, {"case": name,
-/// "item": id, "stage": 0}, {"anchor": id} or {"op": "plus|minus|times|divide", "of": [values]}.
+/// "item": id, "stage": 0}, {"anchor": id},
+/// {"cluster": name, "figure": name} or {"op": "plus|minus|times|divide", "of": [values]}.
 #pragma once
 
 #include <nlohmann/json.hpp>
