@@ -29,6 +29,7 @@ struct Resolved {
 };
 
 inline constexpr std::int64_t kDefaultSequence = 8192;
+inline constexpr std::int64_t kOddBatchTokens = std::int64_t{1} << 30;  // no published run has a larger step
 inline constexpr std::int64_t kDefaultBatchTokens = std::int64_t{4} << 20;
 
 /// The multiple of `unit` nearest to `target`, at least one.
@@ -97,6 +98,15 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
          std::to_string(run.global_batch->amount) + " tokens",
          "be a multiple of the sequence length " + std::to_string(recipe.sequence),
          "try " + std::to_string(nearest_multiple(run.global_batch->amount, recipe.sequence)) + " tokens"});
+  }
+  if (run.global_batch && !run.global_batch->in_tokens &&
+      run.global_batch->amount > kOddBatchTokens / recipe.sequence) {
+    const std::string amount = std::to_string(run.global_batch->amount);
+    issues.add(
+        {Severity::Warning, "batch-in-sequences", run.origin,
+         run.origin.empty() ? "--global-batch" : "/global_batch", amount + " sequences",
+         "be meant as sequences: a step has " + amount + " x " + std::to_string(recipe.sequence) + " tokens",
+         "for tokens write " + amount + "-tokens"});
   }
   if (run.global_batch) {
     recipe.global_batch =

@@ -159,3 +159,12 @@ TEST_CASE("the default batch is the multiple of dp x micro-batch nearest to 4 Mi
   CHECK(two.recipe.global_batch == 504);  // 21 x 24; 528 is as far as 16, 504 only 8
   CHECK(double_batch.micro_batch == 2);
 }
+
+TEST_CASE("a batch that can only have been meant as tokens is warned about") {
+  const Answer odd = answer({{"global_batch", "4M"}});  // 4,000,000 sequences of 8,192 tokens
+  REQUIRE(odd.issues.all().size() == 1);
+  CHECK(odd.issues.all()[0].rule == "batch-in-sequences");
+  CHECK(odd.issues.all()[0].level == Severity::Warning);
+  CHECK(odd.resolved.recipe.global_batch == 4'000'000);
+  CHECK(answer({{"global_batch", "131072"}}).issues.all().empty());  // 1 Gi tokens
+}
