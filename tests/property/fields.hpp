@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 90;
+inline constexpr std::size_t kFields = 91;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are a stage and four
@@ -54,6 +54,7 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("params.stage", m.params.stage);
   c.add("params.tables_local", m.params.tables_local);
   c.add("params.stage_layers", m.params.stage_layers);
+  c.add("params.padded_vocabulary", m.params.padded_vocabulary);
   c.add("activations.tokens", m.activations.tokens);
   c.add("activations.micro_batches", m.activations.micro_batches);
   c.add("activations.in_flight", m.activations.in_flight);

@@ -85,11 +85,10 @@ LayerActivations<typename R::Num> layer_activations(R& rec, const Inputs<typenam
                                                     const Problem& problem, const Plan& plan,
                                                     Tokens<typename R::Num> tokens) {
   using N = typename R::Num;
-  const Count<N> whole = plan.sequence_parallel || plan.tp == 1 ? in.tp : Count<N>{1.0};
-  const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
+  const Count<N> whole = hidden_ways(in, plan);
   const auto one = [&](std::string_view id, std::string_view symbol, std::string_view title, Count<N> width,
                        Count<N> ways) {
-    return rec.apply(activation_tensor, {id, symbol, title}, tokens, width, e, ways);
+    return rec.apply(activation_tensor, {id, symbol, title}, tokens, width, in.element, ways);
   };
   const double up = problem.model().mlp_matrices - 1;
   const auto in1 =
@@ -152,10 +151,8 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
   const auto layer = detail::layer_activations(rec, in, problem, plan, out.tokens);
   out.layer = layer.saved;
   out.running = layer.running;
-  const Count<N> whole = plan.sequence_parallel || plan.tp == 1 ? in.tp : Count<N>{1.0};
-  const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
   out.kept = rec.apply(activation_tensor, {"activations.kept", "A_k", "input that a recomputed layer keeps"},
-                       out.tokens, in.hidden, e, whole);
+                       out.tokens, in.hidden, in.element, hidden_ways(in, plan));
   if (plan.recompute == Recompute::Full) {
     out.recomputed = stage_layers;
   } else {

@@ -190,16 +190,15 @@ template <Recorder R>
 void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
                      Tokens<typename R::Num> tokens, Count<typename R::Num> layers, Count<typename R::Num> m,
                      Count<typename R::Num> again_share, CommCost<typename R::Num>& out) {
-  using N = typename R::Num;
   if (plan.cp == 1) return;
-  const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
   const bool ring = problem.recipe.cp_mode == CpMode::Ring;
   const Item item{"comm.cp", "V_cp", "context parallel"};
   const Item once =
       recomputes_layers(plan) ? Item{"comm.cp_once", "V_cp_1", "context parallel without recompute"} : item;
   out.context.bytes =
-      ring ? rec.apply(context_ring_bytes, once, in.cp, tokens, in.kv, in.tp, e, layers, m)
-           : rec.apply(context_all_to_all_bytes, once, in.cp, tokens, in.query, in.kv, in.tp, e, layers, m);
+      ring ? rec.apply(context_ring_bytes, once, in.cp, tokens, in.kv, in.tp, in.element, layers, m)
+           : rec.apply(context_all_to_all_bytes, once, in.cp, tokens, in.query, in.kv, in.tp, in.element,
+                       layers, m);
   if (recomputes_layers(plan))  // the forward third (ring) or half (all-to-all) runs again
     out.context.bytes = rec.item({"comm.cp", "V_cp", "context parallel", {}, Unit::Traffic},
                                  out.context.bytes * (again_share / (ring ? 3.0 : 2.0) + 1.0));
@@ -215,9 +214,8 @@ void pipeline_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& 
   if (plan.pp == 1) return;
   const Count<N> forward = stage == plan.pp - 1 ? in.vpp - 1.0 : 1.0 * in.vpp;
   const Count<N> backward = stage == 0 ? in.vpp - 1.0 : 1.0 * in.vpp;
-  const Count<N> whole = plan.sequence_parallel ? in.tp : Count<N>{1.0};
   out.pipeline.bytes = rec.apply(pipeline_bytes, {"comm.pp", "V_pp", "pipeline parallel"}, forward, backward,
-                                 m, message, whole);
+                                 m, message, hidden_ways(in, plan));
   out.pipeline.seconds = rec.apply(transfer_time, {"comm.pp_time", "t_pp", "pipeline parallel at link rate"},
                                    out.pipeline.bytes, rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));
 }
@@ -285,9 +283,9 @@ CommCost<typename R::Num> comm_cost(R& rec, const Inputs<typename R::Num>& in, c
                                     Count<typename R::Num> again_share) {
   using N = typename R::Num;
   CommCost<N> out;
-  const auto e = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
-  const auto message = rec.apply(
-      layer_message_bytes, {"comm.message", "S", "hidden states of one micro-batch"}, tokens, in.hidden, e);
+  const auto message =
+      rec.apply(layer_message_bytes, {"comm.message", "S", "hidden states of one micro-batch"}, tokens,
+                in.hidden, in.element);
   detail::tensor_traffic(rec, in, problem, plan, message, params.stage_layers, m, again_share, out);
   detail::context_traffic(rec, in, problem, plan, tokens, params.stage_layers, m, again_share, out);
   detail::pipeline_traffic(rec, in, problem, plan, stage, message, m, out);

@@ -19,6 +19,7 @@ struct Inputs {
   Count<N> batch, micro_batch;
   Count<N> tp, pp, vpp, cp, dp, shard, gpus;
   FlopsPerSec<N> peak;
+  BytesPerToken<N> element;
 };
 
 namespace detail {
@@ -82,7 +83,14 @@ Inputs<typename R::Num> bind(R& rec, const Problem& problem, const Plan& plan) {
       count(rec, "G", "GPUs", problem.cluster().origin, "/nodes x /gpus_per_node", problem.cluster().gpus());
   in.peak = figure<FlopsPerSec<N>>(rec, "P", "dense bf16 peak of one GPU",
                                    problem.cluster().accelerator.bf16_dense);
+  in.element = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
   return in;
+}
+
+/// Ranks that share the hidden states between blocks: the tp ranks with sequence parallelism, else none.
+template <class N>
+Count<N> hidden_ways(const Inputs<N>& in, const Plan& plan) {
+  return plan.sequence_parallel || plan.tp == 1 ? in.tp : Count<N>{1.0};
 }
 
 }  // namespace trainplan

@@ -147,19 +147,40 @@ void add_units(R& rec, const Problem& problem, const Plan& plan, const ParamsCos
 template <Recorder R>
 Bytes<typename R::Num> add_logits(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                   const Plan& plan, int stage, Tokens<typename R::Num> tokens,
-                                  Lifetimes<typename R::Num>& live) {
+                                  Count<typename R::Num> padded, Lifetimes<typename R::Num>& live) {
   using N = typename R::Num;
   if (stage != plan.pp - 1) return Bytes<N>{};
   const FrameworkProfile& f = problem.profile();
-  Count<N> multiple =
-      count(rec, "n_pad", "vocabulary multiple", f.origin, "/vocabulary/multiple", f.vocabulary_multiple);
-  if (f.vocabulary_times_tp) multiple = multiple * in.tp;
   const auto e = from_file<BytesPerToken<N>>(rec, "e_l", "logit bytes per token and entry", f.origin,
                                              "/logits", f.logit_bytes);
-  const auto logits = rec.apply(logits_bytes, {"memory.logits", "M_logits", "logits and loss"}, tokens,
-                                padded_vocabulary(in.vocab, multiple), e, in.tp);
+  const auto logits =
+      rec.apply(logits_bytes, {"memory.logits", "M_logits", "logits and loss"}, tokens, padded, e, in.tp);
   live.add(logits, bit(Phase::Loss) | bit(Phase::Evaluation));
   return logits;
+}
+
+/// Phases, the largest of them, and what the allocator, the context and the communicators add.
+template <Recorder R>
+void add_totals(R& rec, const Calibration& c, const Lifetimes<typename R::Num>& live,
+                MemoryCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  for (int i = 0; i < kPhases; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    out.phases[k] = rec.item({kPhaseItemIds[k], kPhaseSymbols[k], kPhaseTitles[k]},
+                             live.phase_sum(static_cast<Phase>(i)));
+  }
+  Bytes<N> peak = out.phases[0];
+  for (std::size_t i = 1; i < kPhases; ++i) peak = max(peak, out.phases[i]);
+  out.allocated = rec.item({"memory.allocated", "M_alloc", "peak allocated"}, peak);
+  const auto slack = figure<Count<N>>(rec, "f_slack", "reserved over allocated, less one", c.allocator_slack);
+  const auto held =
+      rec.apply(allocator_slack, {"memory.slack", "M_slack", "allocator slack"}, out.allocated, slack);
+  out.reserved = rec.item({"memory.reserved", "M_res", "reserved by the allocator"}, out.allocated + held);
+  const auto context = figure<Bytes<N>>(rec, "M_ctx", "CUDA context", c.cuda_context);
+  const auto comms = figure<Bytes<N>>(rec, "M_nccl", "communicators", c.communicators);
+  const auto context_item = rec.item({"memory.context", "M_context", "CUDA context"}, 1.0 * context);
+  const auto comms_item = rec.item({"memory.communicators", "M_comm", "communicators (NCCL)"}, 1.0 * comms);
+  out.device = rec.item({"memory.device", "M_dev", "device total"}, out.reserved + context_item + comms_item);
 }
 
 }  // namespace detail
@@ -186,36 +207,20 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
                1.0 * out.activations.running);
   live.add(working,
            bit(Phase::BackwardEnd) | bit(Phase::Evaluation) | (rebuilt ? bit(Phase::Loss) : Phases{0}));
-  out.logits = detail::add_logits(rec, in, problem, plan, stage, out.activations.tokens, live);
+  out.logits = detail::add_logits(rec, in, problem, plan, stage, out.activations.tokens,
+                                  out.params.padded_vocabulary, live);
   detail::add_units(rec, problem, plan, out.params, live);
   if (plan.pp > 1) {
-    const Count<N> whole = plan.sequence_parallel || plan.tp == 1 ? in.tp : Count<N>{1.0};
-    const auto message = rec.template in<BytesPerToken<N>>({"e", "bytes of a bf16 element", "precision"}, 2);
     live.add(rec.item({"memory.p2p_buffers", "M_p2p", "two send and two receive buffers"},
-                      4.0 * activation_tensor(out.activations.tokens, in.hidden, message, whole)),
+                      4.0 * activation_tensor(out.activations.tokens, in.hidden, in.element,
+                                              hidden_ways(in, plan))),
              detail::kCompute | bit(Phase::Evaluation));
   }
   const auto workspace = figure<Bytes<N>>(rec, "M_ws", "library workspaces", c.workspace);
   live.add(rec.item({"memory.workspace", "M_work", "library workspaces"}, 1.0 * workspace),
            detail::kCompute | bit(Phase::Optimizer) | bit(Phase::Evaluation));
 
-  for (int i = 0; i < kPhases; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    out.phases[k] = rec.item({detail::kPhaseItemIds[k], detail::kPhaseSymbols[k], kPhaseTitles[k]},
-                             live.phase_sum(static_cast<Phase>(i)));
-  }
-  Bytes<N> peak = out.phases[0];
-  for (std::size_t i = 1; i < kPhases; ++i) peak = max(peak, out.phases[i]);
-  out.allocated = rec.item({"memory.allocated", "M_alloc", "peak allocated"}, peak);
-  const auto slack = figure<Count<N>>(rec, "f_slack", "reserved over allocated, less one", c.allocator_slack);
-  const auto held =
-      rec.apply(allocator_slack, {"memory.slack", "M_slack", "allocator slack"}, out.allocated, slack);
-  out.reserved = rec.item({"memory.reserved", "M_res", "reserved by the allocator"}, out.allocated + held);
-  const auto context = figure<Bytes<N>>(rec, "M_ctx", "CUDA context", c.cuda_context);
-  const auto comms = figure<Bytes<N>>(rec, "M_nccl", "communicators", c.communicators);
-  const auto context_item = rec.item({"memory.context", "M_context", "CUDA context"}, 1.0 * context);
-  const auto comms_item = rec.item({"memory.communicators", "M_comm", "communicators (NCCL)"}, 1.0 * comms);
-  out.device = rec.item({"memory.device", "M_dev", "device total"}, out.reserved + context_item + comms_item);
+  detail::add_totals(rec, c, live, out);
   return out;
 }
 

@@ -59,7 +59,7 @@ struct ParamsCost {
   Params<N> layer_split, layer_whole, layer_local;  // one layer; on one GPU
   Params<N> stage;                                  // all parameters of one GPU of the stage
   Params<N> tables_local;                           // embedding and head of that GPU
-  Count<N> stage_layers;
+  Count<N> stage_layers, padded_vocabulary;
 };
 
 namespace detail {
@@ -95,18 +95,21 @@ Count<typename R::Num> stage_layer_count(R& rec, const Inputs<typename R::Num>& 
   return rec.item(item, (in.layers + 2.0) / in.pp - less);
 }
 
+/// The vocabulary as the framework pads it.
+template <Recorder R>
+Count<typename R::Num> padded_count(R& rec, const Inputs<typename R::Num>& in, const FrameworkProfile& f) {
+  auto multiple =
+      count(rec, "n_pad", "vocabulary multiple", f.origin, "/vocabulary/multiple", f.vocabulary_multiple);
+  if (f.vocabulary_times_tp) multiple = multiple * in.tp;
+  return rec.apply(padded_vocabulary, {"params.padded_vocabulary", "V_pad", ""}, in.vocab, multiple);
+}
+
 /// Embedding, positions and head on one GPU of the stage, with the padded vocabulary.
 template <Recorder R>
 Params<typename R::Num> stage_tables(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                     const Plan& plan, int stage) {
+                                     const Plan& plan, int stage, Count<typename R::Num> padded) {
   using N = typename R::Num;
   const bool first = stage == 0, last = stage == plan.pp - 1;
-  const FrameworkProfile& f = problem.profile();
-  Count<N> multiple =
-      count(rec, "n_pad", "vocabulary multiple", f.origin, "/vocabulary/multiple", f.vocabulary_multiple);
-  if (f.vocabulary_times_tp) multiple = multiple * in.tp;
-  const Count<N> padded =
-      rec.apply(padded_vocabulary, {"params.padded_vocabulary", "V_pad", ""}, in.vocab, multiple);
   const Params<N> table = rec.item({"params.table_per_gpu", "N_tab", "one padded table on one GPU"},
                                    table_params(padded, in.hidden) / in.tp);
   const Params<N> none{N(0.0)};
@@ -166,7 +169,8 @@ ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& i
                              (attention + mlp + bias) / in.tp + (norms + whole));
   const auto layers_local = rec.item({"params.stage.layers", "N_layers_s", "layers of this stage on one GPU"},
                                      out.stage_layers * out.layer_local);
-  out.tables_local = detail::stage_tables(rec, in, problem, plan, stage);
+  out.padded_vocabulary = detail::padded_count(rec, in, problem.profile());
+  out.tables_local = detail::stage_tables(rec, in, problem, plan, stage, out.padded_vocabulary);
   const bool last = stage == plan.pp - 1;
   out.stage = rec.item({"params.stage", "N_s", "parameters of one GPU of this stage"},
                        last ? layers_local + out.tables_local + final_norm : layers_local + out.tables_local);
