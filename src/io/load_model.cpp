@@ -162,7 +162,7 @@ class ModelReader {
     model_.qkv_bias = family_.qkv_bias == Bias::AttentionKey ? attention : bias(family_.qkv_bias);
     model_.output_bias = family_.output_bias == Bias::AttentionKey ? attention : bias(family_.output_bias);
     model_.mlp_bias = bias(family_.mlp_bias);
-    model_.qk_norm = family_.qk_norm;
+    model_.qk_norm = family_.qk_norm ? QkNorm::PerHead : QkNorm::None;
     model_.mlp_matrices = family_.mlp_matrices;
     model_.norm_vectors = family_.norm_vectors;
     model_.tied = in_.boolean("tie_word_embeddings").value_or(family_.tied);

@@ -78,7 +78,7 @@ LayerParts<N> layer_parts(const Inputs<N>& in, const ModelSpec& m) {
   const Count<N> qkv = m.qkv_bias ? in.query + 2.0 * in.kv : none;
   const Count<N> up = m.mlp_bias ? (in.mlp_matrices - 1.0) * in.ffn : none;
   parts.split_bias = as<kParams>(qkv + up);
-  const Count<N> qk = m.qk_norm ? 2.0 * in.head_dim : none;
+  const Count<N> qk = m.qk_norm == QkNorm::PerHead ? 2.0 * in.head_dim : none;
   parts.norms = as<kParams>(2.0 * in.norm_vectors * in.hidden + qk);
   const double rows = (m.output_bias ? 1.0 : 0.0) + (m.mlp_bias ? 1.0 : 0.0);
   parts.whole_bias = as<kParams>(rows * in.hidden);

@@ -22,6 +22,9 @@ struct Recipe {
   FlopConvention convention = FlopConvention::Causal;
   CpMode cp_mode = CpMode::Ring;
   bool fused_mlp = true, tp_overlap = true, dp_overlap = true;
+  std::int64_t mtp_layers = 0;    // blocks for further tokens that are trained
+  double capacity_factor = 0;     // tokens that an expert takes over the mean; 0: dropless
+  double imbalance = 1;           // tokens of the hottest expert parallel rank over the mean
   std::int64_t batch_target = 0;  // sequences that a default batch aims at, 0 when the batch is given
   double margin = 0;              // share of the gate that a derived plan leaves free
   std::optional<double> tokens;   // token budget of the whole run

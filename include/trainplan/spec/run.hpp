@@ -14,6 +14,14 @@ enum class Recompute : std::uint8_t { None, Selective, Layers, Full };
 inline constexpr std::string_view kRecomputeNames[] = {"none", "selective", "layers", "full"};
 constexpr std::string_view name_of(Recompute r) { return kRecomputeNames[static_cast<int>(r)]; }
 
+/// Parts of a layer that selective recompute may rebuild, as Megatron-LM's --recompute-modules names them.
+enum class Module : std::uint8_t { CoreAttention, MlaUpProj, LayerNorm, Mlp, MoeAct, Moe, SharedExperts };
+inline constexpr std::string_view kModuleNames[] = {"core_attn", "mla_up_proj", "layernorm",     "mlp",
+                                                    "moe_act",   "moe",         "shared_experts"};
+/// Bit set of modules.
+using Modules = std::uint8_t;
+constexpr Modules bit(Module m) { return static_cast<Modules>(1u << static_cast<int>(m)); }
+
 enum class Schedule : std::uint8_t { GPipe, OneFOneB, Interleaved };
 inline constexpr std::string_view kScheduleNames[] = {"gpipe", "1f1b", "interleaved"};
 constexpr std::string_view name_of(Schedule s) { return kScheduleNames[static_cast<int>(s)]; }
@@ -47,7 +55,11 @@ struct RunSpec {
   std::optional<std::string> framework;
   std::optional<std::int64_t> sequence, micro_batch;
   std::optional<GlobalBatch> global_batch;
-  std::optional<std::int64_t> tp, pp, vpp, cp, dp, shard_size;
+  std::optional<std::int64_t> tp, pp, vpp, cp, dp, ep, etp, shard_size;
+  std::optional<std::int64_t> first_layers, last_layers;    // layers of the first and the last stage
+  std::optional<double> capacity_factor, expert_imbalance;  // absent: dropless; 1 is balanced
+  std::optional<bool> mtp;                                  // train the announced MTP blocks
+  std::optional<Modules> recompute_modules;
   std::optional<Sharding> sharding;
   std::optional<bool> sequence_parallel, reshard_after_forward, tp_overlap, dp_overlap, fused_mlp;
   std::optional<bool> sync_each_micro_batch;

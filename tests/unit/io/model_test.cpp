@@ -61,7 +61,7 @@ TEST_CASE("Llama-3-70B as published") {
   CHECK_FALSE(m.qkv_bias);
   CHECK_FALSE(m.output_bias);
   CHECK_FALSE(m.mlp_bias);
-  CHECK_FALSE(m.qk_norm);
+  CHECK(m.qk_norm == QkNorm::None);
 }
 
 TEST_CASE("GPT-3 175B has the GPT-2 shape") {
@@ -86,7 +86,7 @@ TEST_CASE("what the family says and the file does not") {
   CHECK_FALSE(qwen2.output_bias);
   CHECK(qwen2.kv_heads == 4);
   const ModelSpec qwen3 = shipped_model("qwen3-8b");
-  CHECK(qwen3.qk_norm);
+  CHECK(qwen3.qk_norm == QkNorm::PerHead);
   CHECK_FALSE(qwen3.qkv_bias);
   CHECK(qwen3.head_dim == 128);
 }
