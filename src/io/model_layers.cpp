@@ -134,7 +134,7 @@ Flags periodic(ModelKeys& keys, const Family& family, std::int64_t layers) {
                    [&](std::int64_t i) { return text[static_cast<std::size_t>(i) % text.size()] == 'L'; });
   }
   const std::int64_t period =
-      std::max<std::int64_t>(number(keys, kKey, 1, kMaxLayers, family.window_period), 1);
+      std::max<std::int64_t>(number(keys, kKey, 0, kMaxLayers, family.window_period), 1);
   return where(layers, [&](std::int64_t i) { return (i + 1) % period != 0; });
 }
 
