@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "trainplan/cost/activations.hpp"
+#include "trainplan/cost/allocations.hpp"
 #include "trainplan/cost/checkpoint.hpp"
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/compute.hpp"
@@ -50,6 +51,7 @@ inline constexpr std::array kChapters{
     chapter<StateFormulas>("state", "Training state"),
     chapter<ActivationFormulas>("activations", "Activations"),
     chapter<MemoryFormulas>("memory", "Memory of a GPU"),
+    chapter<AllocationFormulas>("allocations", "Single requests"),
     chapter<OffloadFormulas>("offload", "Host memory, buckets, experts"),
     chapter<RuleOfThumbFormulas>("rules-of-thumb", "Rules of thumb"),
     chapter<ComputeFormulas>("compute", "FLOPs and utilisation"),

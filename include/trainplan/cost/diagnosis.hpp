@@ -53,7 +53,7 @@ inline constexpr Formula regather_utilisation{
     std::array{Arg{"mfu", "MFU", "MFU with one micro-batch"},
                Arg{"tokens", "x_tok", "tokens of the step over those with one micro-batch"},
                Arg{"gathers", "n_g", "micro-batches of the step", 1}},
-    []<class N>(Count<N> mfu, Count<N> tokens, Count<N> gathers) { return mfu * tokens / gathers; },
+    []<class N>(Count<N> u, Count<N> tokens, Count<N> gathers) { return u * tokens / gathers; },
     Unit::Share};
 
 inline constexpr Formula implied_activations{
@@ -101,9 +101,15 @@ inline constexpr Formula batch_of_micro_batches{
                Arg{"d", "d", "ranks that share the batch", 1}},
     []<class N>(Count<N> m, Count<N> b, Count<N> d) { return m * b * d; }};
 
+inline constexpr Formula equal_layers{
+    "equal_layers", "layers that a pipeline holds when every stage takes the same whole number",
+    Source{"megatron-lm", "before it checked: num_layers // pipeline_model_parallel_size on each stage"},
+    std::array{Arg{"L", "L", "layers", 1}, Arg{"p", "p", "stages", 1}},
+    []<class N>(Count<N> l, Count<N> p) { return floor(l / p) * p; }};
+
 using DiagnosisFormulas =
     Chapter<implied_bandwidth, implied_save_time, accelerated_share, achieved_flops, flops_utilisation,
             flops_ratio, regather_utilisation, implied_activations, implied_tokens, implied_elements,
-            size_excess, average_shortfall, batch_of_micro_batches>;
+            size_excess, average_shortfall, batch_of_micro_batches, equal_layers>;
 
 }  // namespace trainplan
