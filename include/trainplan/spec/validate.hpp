@@ -157,6 +157,7 @@ inline bool validate(const Calibration& c, Issues& issues) {
   v.share("/capacity_gate", c.capacity_gate);
   v.share("/allocator_slack", c.allocator_slack);
   v.share("/tp_overlap_hidden", c.tp_overlap_hidden);
+  v.share("/ep_overlap_hidden", c.ep_overlap_hidden);
   v.share("/straggler_share", c.straggler_share);
   v.share("/planning_margin", c.planning_margin);
   v.share("/interleave_bubble_target", c.interleave_bubble_target);
