@@ -42,10 +42,26 @@ constexpr Named<HidesBehind> kHidings[] = {{"nothing", HidesBehind::Nothing},
 constexpr Named<Width> kWidths[] = {{"gradient_dtype", Width::GradientDType},
                                     {"reduce_dtype", Width::ReduceDType}};
 
-constexpr std::string_view kProfileKeys[] = {
-    "name",         "version", "default_sharding", "default_gradient_dtype", "vocabulary", "uneven_stages",
-    "interleaving", "logits",  "checkpoint",       "flop_convention",        "rank_order", "shardings",
-    "flags",        "notes"};
+constexpr Named<UnevenStages> kUneven[] = {
+    {"none", UnevenStages::None}, {"counted", UnevenStages::Counted}, {"by-one", UnevenStages::ByOne}};
+
+constexpr std::string_view kProfileKeys[] = {"name",
+                                             "version",
+                                             "default_sharding",
+                                             "default_gradient_dtype",
+                                             "vocabulary",
+                                             "uneven_stages",
+                                             "expert_parallel",
+                                             "expert_tensor_parallel",
+                                             "replicates_key_value",
+                                             "interleaving",
+                                             "logits",
+                                             "checkpoint",
+                                             "flop_convention",
+                                             "rank_order",
+                                             "shardings",
+                                             "flags",
+                                             "notes"};
 constexpr std::string_view kVocabularyKeys[] = {"multiple", "times_tp", "source"};
 constexpr std::string_view kLogitKeys[] = {"bytes_per_entry", "source"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
@@ -170,7 +186,10 @@ FrameworkProfile read_profile(const Reader& in) {
   in.require("default_sharding", "\"zero1\"");
   f.default_sharding = in.choice("default_sharding", kShardings).value_or(f.default_sharding);
   f.default_gradient = in.choice("default_gradient_dtype", kDTypes).value_or(f.default_gradient);
-  f.uneven_stages = in.boolean("uneven_stages").value_or(f.uneven_stages);
+  f.uneven_stages = in.choice("uneven_stages", kUneven).value_or(f.uneven_stages);
+  f.expert_parallel = in.boolean("expert_parallel").value_or(f.expert_parallel);
+  f.expert_tensor_parallel = in.boolean("expert_tensor_parallel").value_or(f.expert_tensor_parallel);
+  f.replicates_key_value = in.boolean("replicates_key_value").value_or(f.replicates_key_value);
   f.interleaving = in.boolean("interleaving").value_or(f.interleaving);
   f.causal_flops =
       in.choice("flop_convention", kConventions).value_or(FlopConvention::Causal) == FlopConvention::Causal;

@@ -25,6 +25,7 @@ constexpr CalibrationField kCalibration[] = {
     {"allocator_slack", kCount, &Calibration::allocator_slack},
     {"kernel_efficiency", kCount, &Calibration::kernel_efficiency},
     {"tp_overlap_hidden", kCount, &Calibration::tp_overlap_hidden},
+    {"ep_overlap_hidden", kCount, &Calibration::ep_overlap_hidden},
     {"launch_per_layer", kSeconds, &Calibration::launch_per_layer},
     {"straggler_share", kCount, &Calibration::straggler_share},
     {"capacity_gate", kCount, &Calibration::capacity_gate},

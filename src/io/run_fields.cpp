@@ -122,6 +122,32 @@ bool set_max_step(RunSpec& run, std::string_view text, Issue& out) {
 bool set_max_memory(RunSpec& run, std::string_view text, Issue& out) {
   return (run.limits.max_memory = quantity(text, kBytes, 1, 1e15, "70GiB", out)).has_value();
 }
+bool set_capacity(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.capacity_factor = quantity(text, kCount, 0.1, 1000, "1.25", out)).has_value();
+}
+bool set_imbalance(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.expert_imbalance = quantity(text, kCount, 1, 1000, "1.2", out)).has_value();
+}
+/// Names joined by commas. They imply selective recompute.
+bool set_modules(RunSpec& run, std::string_view text, Issue& out) {
+  Modules modules = 0;
+  const std::span<const std::string_view> names(kModuleNames);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string name = lower(stripped(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      return refuse(out, "choice",
+                    "be names of modules joined by commas: " + one_of({names.begin(), names.end()}),
+                    hint_for(name, {names.begin(), names.end()}));
+    modules |= bit(static_cast<Module>(found - names.begin()));
+  }
+  if (modules == 0) return refuse(out, "choice", "name at least one module", "try core_attn");
+  run.recompute_modules = modules;
+  if (!run.recompute) run.recompute = Recompute::Selective;
+  return true;
+}
 /// A number of layers says which layers: it implies that mode.
 bool set_recompute_layers(RunSpec& run, std::string_view text, Issue& out) {
   const auto n = whole(text, kCount, kMaxLayers, "1", out);
@@ -152,6 +178,14 @@ constexpr RunField kFields[] = {
     {"cp", kInteger, "context-parallel degree", "2", "derived", set_whole<&RunSpec::cp, kMaxDegree>},
     {"dp", kInteger, "data-parallel degree", "32", "GPUs / (tp x pp x cp)",
      set_whole<&RunSpec::dp, kMaxRanks>},
+    {"ep", kInteger, "expert-parallel degree: ranks that share the routed experts of a layer", "8", "derived",
+     set_whole<&RunSpec::ep, kMaxDegree>},
+    {"etp", kInteger, "tensor-parallel degree of routed experts", "1", "1",
+     set_whole<&RunSpec::etp, kMaxDegree>},
+    {"first_layers", kInteger, "layers of the first pipeline stage", "3", "derived",
+     set_whole<&RunSpec::first_layers, kMaxLayers>},
+    {"last_layers", kInteger, "layers of the last pipeline stage", "2",
+     "derived, as first_layers when that is given", set_whole<&RunSpec::last_layers, kMaxLayers>},
     {"shard_size", kInteger, "ranks of one shard group (hsdp)", "8", "scale_up_domain / tp, at most dp x cp",
      set_whole<&RunSpec::shard_size, kMaxDegree>},
     {"sharding", "none, zero1, zero2, zero3 or hsdp", "what data-parallel ranks share", "zero1",
@@ -168,6 +202,14 @@ constexpr RunField kFields[] = {
      "selective", "derived, none where that fits", set_choice<&RunSpec::recompute, kRecomputes>},
     {"recompute_layers", kInteger, "layers of a stage that are recomputed", "4", "derived, as few as needed",
      set_recompute_layers},
+    {"recompute_modules", "module names", "parts of a layer that selective recompute rebuilds",
+     "moe_act,layernorm", "core_attn", set_modules},
+    {"capacity_factor", "number", "tokens that an expert takes at most, over the mean", "1.25",
+     "none: dropless", set_capacity},
+    {"expert_imbalance", "number", "tokens of the busiest expert-parallel rank over the mean", "1.2",
+     "1: balanced", set_imbalance},
+    {"mtp", kSwitch, "train the blocks for further tokens (multi-token prediction) that the model announces",
+     "false", "true where the model announces them", set_choice<&RunSpec::mtp, kSwitches>},
     {"precision", "bf16 or fp16", "type of weights and activations", "bf16", "bf16",
      set_choice<&RunSpec::precision, kPrecisions>},
     {"gradient_dtype", kDTypeText, "type of the gradients kept", "bf16",
@@ -184,6 +226,8 @@ constexpr RunField kFields[] = {
      set_choice<&RunSpec::tp_overlap, kSwitches>},
     {"dp_overlap", kSwitch, "overlap data-parallel traffic with compute", "true", "true",
      set_choice<&RunSpec::dp_overlap, kSwitches>},
+    {"ep_overlap", kSwitch, "overlap expert-parallel traffic with another micro-batch", "true", "false",
+     set_choice<&RunSpec::ep_overlap, kSwitches>},
     {"fused_mlp", kSwitch, "fused activation of the MLP", "false", "true",
      set_choice<&RunSpec::fused_mlp, kSwitches>},
     {"memory_margin", "share", "part of the memory gate that a derived plan keeps free", "30%",

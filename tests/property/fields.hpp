@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 91;
+inline constexpr std::size_t kFields = 105;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are a stage and four
@@ -48,8 +48,16 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("params.total", m.params.total);
   c.add("params.gemm", m.params.gemm);
   c.add("params.average", m.params.average);
-  c.add("params.layer_split", m.params.layer_split);
-  c.add("params.layer_whole", m.params.layer_whole);
+  c.add("params.active", m.params.active);
+  c.add("params.average_experts", m.params.average_experts);
+  c.add("params.dense_layer", m.params.dense_layer);
+  c.add("params.sparse_layer", m.params.sparse_layer);
+  c.add("params.experts_layer", m.params.experts_layer);
+  c.add("params.stage_dense", m.params.stage_dense);
+  c.add("params.stage_experts", m.params.stage_experts);
+  c.add("params.stage_sparse", m.params.stage_sparse);
+  c.add("params.blocks", m.params.blocks);
+  c.add("params.sparse_blocks", m.params.sparse_blocks);
   c.add("params.layer_local", m.params.layer_local);
   c.add("params.stage", m.params.stage);
   c.add("params.tables_local", m.params.tables_local);
@@ -67,6 +75,7 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("memory.state_average", m.state_average);
   c.add("memory.logits", m.logits);
   c.add("memory.state_per_param", m.state_per_param);
+  c.add("memory.state_per_expert_param", m.state_per_expert_param);
   for (std::size_t i = 0; i < kPhases; ++i) c.add(kPhaseIds[i], m.phases[i]);
   c.add("memory.allocated", m.allocated);
   c.add("memory.reserved", m.reserved);
@@ -92,6 +101,8 @@ void add_comm(Collector& c, const CommCost<N>& x) {
   c.add_traffic("comm.context", x.context);
   c.add_traffic("comm.pipeline", x.pipeline);
   c.add_traffic("comm.data", x.data);
+  c.add_traffic("comm.expert_all_to_all", x.expert_all_to_all);
+  c.add_traffic("comm.expert_tensor", x.expert_tensor);
   for (const auto& seconds : x.data_behind) c.add("comm.data_behind", seconds);
 }
 
@@ -102,6 +113,7 @@ void add_step(Collector& c, const StepCost<N>& s) {
   c.add("step.exposed_tensor", s.exposed_tensor);
   c.add("step.exposed_data", s.exposed_data);
   c.add("step.exposed_context", s.exposed_context);
+  c.add("step.exposed_experts", s.exposed_experts);
   c.add("step.bubble", s.bubble);
   c.add("step.exposed", s.exposed);
   c.add("step.data_wait", s.data_wait);

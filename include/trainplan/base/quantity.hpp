@@ -107,6 +107,21 @@ auto floor(Quantity<Dim{}, N> q) {
   return Quantity<Dim{}, N>{floor(q.num())};
 }
 
+/// A sum that starts empty, so that the recorded formula has no leading zero.
+template <class Q>
+class Sum {
+  Q sum_{};
+  bool any_ = false;
+
+ public:
+  void add(Q q) {
+    sum_ = any_ ? sum_ + q : q;
+    any_ = true;
+  }
+  bool empty() const { return !any_; }
+  Q total() const { return sum_; }
+};
+
 /// The one door from one dimension to another (a count becomes parameters, tokens become positions).
 template <Dim To, Dim From, class N>
 constexpr Quantity<To, N> as(Quantity<From, N> q) {

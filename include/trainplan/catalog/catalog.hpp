@@ -47,7 +47,8 @@ constexpr CatalogChapter chapter(std::string_view id, std::string_view title) {
 
 inline constexpr std::array kChapters{
     chapter<DegreeFormulas>("degrees", "Degrees of parallelism"),
-    chapter<ParamsFormulas>("params", "Parameters"),
+    chapter<ModelParamsFormulas>("model-params", "Parameters of a model"),
+    chapter<ParamsFormulas>("params", "Parameters of a GPU"),
     chapter<StateFormulas>("state", "Training state"),
     chapter<ActivationFormulas>("activations", "Activations"),
     chapter<MemoryFormulas>("memory", "Memory of a GPU"),
@@ -56,6 +57,7 @@ inline constexpr std::array kChapters{
     chapter<RuleOfThumbFormulas>("rules-of-thumb", "Rules of thumb"),
     chapter<ComputeFormulas>("compute", "FLOPs and utilisation"),
     chapter<CommFormulas>("comm", "Communication"),
+    chapter<ExpertFormulas>("experts", "Routed experts"),
     chapter<ScheduleFormulas>("schedule", "Pipeline schedule"),
     chapter<StepFormulas>("step", "Step time"),
     chapter<LossFormulas>("losses", "Losses of a step"),

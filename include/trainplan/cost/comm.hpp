@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "trainplan/cost/experts.hpp"
 #include "trainplan/cost/inputs.hpp"
 #include "trainplan/cost/params.hpp"
 #include "trainplan/cost/state.hpp"
@@ -145,6 +146,7 @@ struct Traffic {
 template <class N>
 struct CommCost {
   Traffic<N> tensor, tensor_regather, context, pipeline, data;
+  Traffic<N> expert_all_to_all{}, expert_tensor{};
   std::array<Seconds<N>, 4> data_behind;
   std::array<bool, 4> used{};
 };
@@ -192,13 +194,20 @@ void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& p
                      Count<typename R::Num> again_share, CommCost<typename R::Num>& out) {
   if (plan.cp == 1) return;
   const bool ring = problem.recipe.cp_mode == CpMode::Ring;
+  const ModelSpec& model = problem.model();
+  const auto groups = plan.tp > model.kv_heads && !model.is_latent() ? in.kv_heads : in.tp;
+  const auto query = model.is_latent() ? in.latent_query : in.query;
+  const auto kv = model.is_latent()
+                      ? rec.item({"comm.cp_width", "kv_c", "mean width of expanded keys and values"},
+                                 (in.latent_query + in.latent_value) / 2.0)
+                      : in.kv;
   const Item item{"comm.cp", "V_cp", "context parallel"};
   const Item once =
       recomputes_layers(plan) ? Item{"comm.cp_once", "V_cp_1", "context parallel without recompute"} : item;
   out.context.bytes =
-      ring ? rec.apply(context_ring_bytes, once, in.cp, tokens, in.kv, in.tp, in.element, layers, m)
-           : rec.apply(context_all_to_all_bytes, once, in.cp, tokens, in.query, in.kv, in.tp, in.element,
-                       layers, m);
+      ring
+          ? rec.apply(context_ring_bytes, once, in.cp, tokens, kv, groups, in.element, layers, m)
+          : rec.apply(context_all_to_all_bytes, once, in.cp, tokens, query, kv, in.tp, in.element, layers, m);
   if (recomputes_layers(plan))  // the forward third (ring) or half (all-to-all) runs again
     out.context.bytes = rec.item({"comm.cp", "V_cp", "context parallel", {}, Unit::Traffic},
                                  out.context.bytes * (again_share / (ring ? 3.0 : 2.0) + 1.0));
@@ -220,38 +229,93 @@ void pipeline_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& 
                                    out.pipeline.bytes, rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));
 }
 
-constexpr Axis axis_of(Group group) {
+/// The link of the dispatch of tokens to experts: one tier inside the scale-up domain, else two.
+template <Recorder R>
+Seconds<typename R::Num> all_to_all_seconds(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                            const Plan& plan, Bytes<typename R::Num> bytes) {
+  using N = typename R::Num;
+  const ClusterSpec& cluster = problem.cluster();
+  const GroupShape g = group_of(plan, Axis::Ep);
+  const Item item{"comm.ep_time", "t_ep", "expert parallel at link rate"};
+  const Link link = link_of(cluster, g);
+  const std::int64_t inside = members_inside(g, cluster.scale_up_domain);
+  if (link != Link::Nic || inside == 1)
+    return rec.apply(transfer_time, item, bytes, rate(rec, problem, g, "W_ep"));
+  const auto near = rec.template in<Count<N>>(
+      {"n_in", "ranks of the group in one scale-up domain", "cluster /scale_up_domain"},
+      static_cast<double>(inside));
+  const auto fast =
+      figure<BytesPerSec<N>>(rec, "W_in", cluster.accelerator.link, cluster.accelerator.scale_up_bandwidth);
+  const auto slow = figure<BytesPerSec<N>>(rec, "W_out", "NIC", cluster.nic_per_gpu);
+  return rec.apply(all_to_all_time, item, bytes, in.ep, near, fast, slow);
+}
+
+template <Recorder R>
+void expert_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
+                    Tokens<typename R::Num> tokens, Count<typename R::Num> layers, Count<typename R::Num> m,
+                    Count<typename R::Num> again_share, CommCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  const auto load = expert_load(rec, problem.recipe);
+  Count<N> n =
+      rec.template in<Count<N>>({"n_4", "dispatch and combine, forward and backward", "routed experts"}, 4);
+  if (recomputes_layers(plan))
+    n = rec.item({"comm.ep_collectives", "n_a2a", "the forward ones again where recomputed"},
+                 n + 2.0 * again_share);
+  if (plan.ep > 1) {
+    const auto rows = rec.apply(routed_rows, {"comm.ep_rows", "R_s", "token copies that a rank sends"},
+                                tokens, in.top_k, load, Count<N>{N(1.0)}, in.tp);
+    out.expert_all_to_all.bytes = rec.apply(expert_all_to_all_bytes, {"comm.ep", "V_ep", "expert parallel"},
+                                            n, rows, in.hidden, in.element, in.ep, layers, m);
+    out.expert_all_to_all.seconds = all_to_all_seconds(rec, in, problem, plan, out.expert_all_to_all.bytes);
+  }
+  if (plan.etp > 1) {
+    const auto rows =
+        rec.apply(routed_rows, {"comm.etp_rows", "R_x", "token copies that the experts of a rank take in"},
+                  tokens, in.top_k, load, in.etp, in.tp);
+    out.expert_tensor.bytes = rec.apply(expert_gather_bytes, {"comm.etp", "V_etp", "expert tensor parallel"},
+                                        n, rows, in.hidden, in.element, in.etp, layers, m);
+    out.expert_tensor.seconds =
+        rec.apply(transfer_time, {"comm.etp_time", "t_etp", "expert tensor parallel at link rate"},
+                  out.expert_tensor.bytes, rate(rec, problem, group_of(plan, Axis::Etp), "W_etp"));
+  }
+}
+
+constexpr Axis axis_of(Group group, ParamClass params) {
+  const bool experts = params == ParamClass::Experts;
   switch (group) {
     case Group::None:
-    case Group::DataParallel: return Axis::DpCp;
-    case Group::Shard: return Axis::Shard;
+    case Group::DataParallel: return experts ? Axis::ExpertDp : Axis::DpCp;
+    case Group::Shard: return experts ? Axis::ExpertShard : Axis::Shard;
     case Group::Replicate: return Axis::Replicate;
   }
   return Axis::DpCp;
 }
 
-/// One row of the profile: bytes a step and seconds, as items comm.dp.<row id>.
+/// One row of the profile for one class of parameters: bytes a step and seconds, as items comm.dp.<row id>,
+/// of experts with .experts behind it.
 template <Recorder R>
 Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                  const Plan& plan, const CommRow& row, Params<typename R::Num> params,
-                                  Count<typename R::Num> m) {
+                                  const Plan& plan, const CommRow& row, ParamClass kind,
+                                  Params<typename R::Num> params, Count<typename R::Num> m) {
   using N = typename R::Num;
   const auto width = width_leaf(rec, problem, "w", row);
-  const Params<N> share = row.group == Group::Replicate ? params / in.shard : params;
+  const Params<N> share = row.group == Group::Replicate ? params / ways(in, Group::Shard, kind) : params;
   const Bytes<N> payload = parameter_bytes(share, width);
-  const Count<N> n = ways(in, row.group);
+  const Count<N> n = ways(in, row.group, kind);
   const Bytes<N> once = row.collective == Collective::AllReduce ? all_reduce_bytes(payload, n)
                                                                 : shard_exchange_bytes(payload, n);
   const Bytes<N> bytes = row.times == Times::PerMicroBatch ? once * m : once;
-  const auto w = rate(rec, problem, group_of(plan, axis_of(row.group)), "W_dp");
+  const auto w = rate(rec, problem, group_of(plan, axis_of(row.group, kind)), "W_dp");
   if constexpr (R::traced) {
-    const std::string id = "comm.dp." + row.id, time_id = id + "_time", time_symbol = "t_" + row.symbol;
+    const bool experts = kind == ParamClass::Experts;
+    const std::string id = "comm.dp." + row.id + (experts ? ".experts" : ""), time_id = id + "_time",
+                      symbol = row.symbol + (experts ? "_e" : ""), time_symbol = "t_" + symbol,
+                      title = row.title + (experts ? ", routed experts" : "");
     const std::string_view source = row.collective == Collective::AllReduce
                                         ? all_reduce_bytes.source.where
                                         : shard_exchange_bytes.source.where;
-    const Bytes<N> named =
-        rec.item({id, row.symbol, row.title, Source{"nccl-perf", source}, Unit::Traffic}, bytes);
-    return {named, rec.apply(transfer_time, {time_id, time_symbol, row.title}, named, w)};
+    const Bytes<N> named = rec.item({id, symbol, title, Source{"nccl-perf", source}, Unit::Traffic}, bytes);
+    return {named, rec.apply(transfer_time, {time_id, time_symbol, title}, named, w)};
   } else {
     return {bytes, transfer_time(bytes, w)};
   }
@@ -259,18 +323,30 @@ Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, con
 
 template <Recorder R>
 void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
-                  Params<typename R::Num> params, Count<typename R::Num> m, CommCost<typename R::Num>& out) {
+                  const ParamsCost<typename R::Num>& params, Count<typename R::Num> m,
+                  CommCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  Sum<Bytes<N>> bytes;
+  Sum<Seconds<N>> seconds;
+  std::array<Sum<Seconds<N>>, 4> behind;
+  const auto add = [&](const CommRow& row, ParamClass kind, Params<N> held) {
+    if (group_of(plan, axis_of(row.group, kind)).size == 1) return;
+    const auto t = data_row(rec, in, problem, plan, row, kind, held, m);
+    bytes.add(t.bytes);
+    seconds.add(t.seconds);
+    behind[static_cast<std::size_t>(row.hides)].add(t.seconds);
+  };
   for (const CommRow& row : problem.profile().rows(plan.sharding)->traffic) {
-    if (!applies(row.when, problem.recipe, plan) || group_of(plan, axis_of(row.group)).size == 1) continue;
-    const auto t = data_row(rec, in, problem, plan, row, params, m);
-    out.data.bytes = out.data.bytes + t.bytes;
-    out.data.seconds = out.data.seconds + t.seconds;
-    const auto at = static_cast<std::size_t>(row.hides);
-    out.data_behind[at] = out.used[at] ? out.data_behind[at] + t.seconds : t.seconds;
-    out.used[at] = true;
+    if (!applies(row.when, problem.recipe, plan)) continue;
+    add(row, ParamClass::Dense, params.stage_dense);
+    if (problem.model().is_sparse()) add(row, ParamClass::Experts, params.stage_experts);
   }
-  out.data.bytes = rec.item({"comm.dp", "V_dp", "data parallel", {}, Unit::Traffic}, out.data.bytes);
-  out.data.seconds = rec.item({"comm.dp_time", "t_dp", "data parallel at link rate"}, out.data.seconds);
+  for (std::size_t i = 0; i < behind.size(); ++i) {
+    out.data_behind[i] = behind[i].total();
+    out.used[i] = !behind[i].empty();
+  }
+  out.data.bytes = rec.item({"comm.dp", "V_dp", "data parallel", {}, Unit::Traffic}, bytes.total());
+  out.data.seconds = rec.item({"comm.dp_time", "t_dp", "data parallel at link rate"}, seconds.total());
 }
 
 }  // namespace detail
@@ -286,10 +362,19 @@ CommCost<typename R::Num> comm_cost(R& rec, const Inputs<typename R::Num>& in, c
   const auto message =
       rec.apply(layer_message_bytes, {"comm.message", "S", "hidden states of one micro-batch"}, tokens,
                 in.hidden, in.element);
-  detail::tensor_traffic(rec, in, problem, plan, message, params.stage_layers, m, again_share, out);
-  detail::context_traffic(rec, in, problem, plan, tokens, params.stage_layers, m, again_share, out);
+  // Routed experts take the tokens of each tp rank, so only shared experts gather the sequence once more.
+  const bool sparse = problem.model().is_sparse();
+  const auto gathering =
+      sparse && problem.model().experts.shared_width == 0
+          ? rec.item({"comm.tp_layers", "L_tp", "layers in units of 8 gathers and scatters"},
+                     params.blocks - params.sparse_blocks / 2.0)
+          : params.blocks;
+  detail::tensor_traffic(rec, in, problem, plan, message, gathering, m, again_share, out);
+  detail::context_traffic(rec, in, problem, plan, tokens, params.blocks, m, again_share, out);
+  if (sparse)
+    detail::expert_traffic(rec, in, problem, plan, tokens, params.sparse_blocks, m, again_share, out);
   detail::pipeline_traffic(rec, in, problem, plan, stage, message, m, out);
-  detail::data_traffic(rec, in, problem, plan, params.stage, m, out);
+  detail::data_traffic(rec, in, problem, plan, params, m, out);
   return out;
 }
 

@@ -23,6 +23,27 @@ inline constexpr Formula attention_flops_full{
       return as<kFlops - kTokens>(12.0 * l * q * as<kCount>(s));
     }};
 
+inline constexpr Formula window_positions{
+    "window_positions", "positions that a token of a sliding window attends to, on average",
+    Source{"mistral-2023", "the first tokens of a sequence see fewer than the window"},
+    std::array{Arg{"w", "w", "window"}, Arg{"s", "s", "sequence length", 1}},
+    []<class N>(Tokens<N> w, Tokens<N> s) { return min(w, s) * (1.0 - min(w, s) / (2.0 * s)); }};
+
+inline constexpr Formula chunk_positions{
+    "chunk_positions", "positions that a token of chunked attention attends to, on average",
+    Source{"llama-4-2025", "attention_chunk_size: causal inside a chunk"},
+    std::array{Arg{"c", "c_a", "chunk"}, Arg{"s", "s", "sequence length", 1}},
+    []<class N>(Tokens<N> c, Tokens<N> s) { return min(c, s) / 2.0; }};
+
+inline constexpr Formula attention_flops_positions{
+    "attention_flops_positions", "attention FLOPs of a token that attends to some positions",
+    Source{"palm-2022", "2 per product forward, twice that backward"},
+    std::array{Arg{"L", "L", "layers"}, Arg{"q", "q", "width of queries"}, Arg{"v", "v", "width of values"},
+               Arg{"positions", "n_att", "positions that a token attends to"}},
+    []<class N>(Count<N> l, Count<N> q, Count<N> v, Tokens<N> n) {
+      return as<kFlops - kTokens>(6.0 * l * (q + v) * as<kCount>(n));
+    }};
+
 inline constexpr Formula train_flops_per_token{
     "train_flops_per_token", "model FLOPs of a token, forward and backward",
     Source{"kaplan-2020", "6 per parameter in a matrix product, plus attention"},
@@ -112,16 +133,95 @@ struct ComputeCost {
   Seconds<N> ideal_causal, ideal_full, ideal;
 };
 
+namespace detail {
+
+/// Attention FLOPs of a token under both conventions.
+template <class N>
+struct AttentionFlops {
+  FlopsPerToken<N> causal, full;
+};
+
+inline constexpr std::array<std::string_view, kMaxSpans> kSpanCausalIds{
+    "compute.attention_causal.0", "compute.attention_causal.1", "compute.attention_causal.2",
+    "compute.attention_causal.3"};
+inline constexpr std::array<std::string_view, kMaxSpans> kSpanFullIds{
+    "compute.attention_full.0", "compute.attention_full.1", "compute.attention_full.2",
+    "compute.attention_full.3"};
+inline constexpr std::array<std::string_view, kMaxSpans> kSpanCausalSymbols{"F_0", "F_1", "F_2", "F_3"};
+inline constexpr std::array<std::string_view, kMaxSpans> kSpanFullSymbols{"F_0f", "F_1f", "F_2f", "F_3f"};
+
+constexpr std::string_view title_of(Span span) {
+  switch (span) {
+    case Span::All: return "layers over all positions";
+    case Span::Window: return "layers with a sliding window";
+    case Span::Chunk: return "layers with chunked attention";
+  }
+  return "";
+}
+
+/// Layers of one kind of span; the full convention counts the whole window or chunk of every token.
+template <Recorder R>
+AttentionFlops<typename R::Num> span_flops(R& rec, const Inputs<typename R::Num>& in, const ModelSpec& m,
+                                           const SpanGroup& g, std::size_t i) {
+  using N = typename R::Num;
+  const auto q = m.is_latent() ? in.latent_query : in.query, v = m.is_latent() ? in.latent_value : in.query;
+  const auto layers = rec.template in<Count<N>>({"L_span", title_of(g.span), m.origin + " layer pattern"},
+                                                static_cast<double>(g.layers));
+  Tokens<N> full = in.sequence, causal = in.sequence / 2.0;
+  if (g.span != Span::All) {
+    const auto w =
+        rec.template in<Tokens<N>>({g.span == Span::Window ? "w" : "c_a", "positions of the window or chunk",
+                                    m.origin + " /sliding_window"},
+                                   static_cast<double>(g.positions));
+    full = min(w, in.sequence);
+    causal = g.span == Span::Window ? window_positions(w, in.sequence) : chunk_positions(w, in.sequence);
+  }
+  return {rec.apply(attention_flops_positions, {kSpanCausalIds[i], kSpanCausalSymbols[i], title_of(g.span)},
+                    layers, q, v, causal),
+          rec.apply(attention_flops_positions, {kSpanFullIds[i], kSpanFullSymbols[i], title_of(g.span)},
+                    layers, q, v, full)};
+}
+
+/// The plain formula where every layer attends to all positions, else a sum over kinds of layers.
+template <Recorder R>
+AttentionFlops<typename R::Num> attention_flops(R& rec, const Inputs<typename R::Num>& in,
+                                                const Problem& problem) {
+  using N = typename R::Num;
+  const ModelSpec& m = problem.model();
+  const Item causal{"compute.attention_causal", "F_attn", "attention FLOPs of a token, causal"},
+      full{"compute.attention_full", "F_attn_full", "attention FLOPs of a token, full matrix"};
+  const auto groups = m.spans();
+  const bool plain = groups[0].span == Span::All && groups[0].layers == m.layers;
+  if (plain && !m.is_latent() && problem.recipe.mtp_layers == 0)
+    return {rec.apply(attention_flops_causal, causal, in.layers, in.query, in.sequence),
+            rec.apply(attention_flops_full, full, in.layers, in.query, in.sequence)};
+  Sum<FlopsPerToken<N>> half, whole;
+  for (std::size_t i = 0; i < groups.size() && groups[i].layers > 0; ++i) {
+    const auto f = span_flops(rec, in, m, groups[i], i);
+    half.add(f.causal);
+    whole.add(f.full);
+  }
+  if (problem.recipe.mtp_layers > 0) {
+    const auto q = m.is_latent() ? in.latent_query : in.query, v = m.is_latent() ? in.latent_value : in.query;
+    half.add(rec.apply(attention_flops_positions,
+                       {"compute.attention_causal.mtp", "F_mtp", "blocks for further tokens"}, in.mtp_layers,
+                       q, v, in.sequence / 2.0));
+    whole.add(rec.apply(attention_flops_positions,
+                        {"compute.attention_full.mtp", "F_mtpf", "blocks for further tokens"}, in.mtp_layers,
+                        q, v, in.sequence));
+  }
+  return {rec.item(causal, 1.0 * half.total()), rec.item(full, 1.0 * whole.total())};
+}
+
+}  // namespace detail
+
 template <Recorder R>
 ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                           const Plan& plan, Params<typename R::Num> gemm,
                                           Count<typename R::Num> recomputed_share) {
   using N = typename R::Num;
   ComputeCost<N> out;
-  const auto half = rec.apply(attention_flops_causal, {"compute.attention_causal", "F_attn", ""}, in.layers,
-                              in.query, in.sequence);
-  const auto whole = rec.apply(attention_flops_full, {"compute.attention_full", "F_attn_full", ""}, in.layers,
-                               in.query, in.sequence);
+  const auto [half, whole] = detail::attention_flops(rec, in, problem);
   out.causal =
       rec.apply(train_flops_per_token,
                 {"compute.flops_per_token_causal", "F_tok", "model FLOPs of a token, causal"}, gemm, half);
@@ -155,6 +255,7 @@ ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>&
 using ComputeFormulas =
     Chapter<attention_flops_causal, attention_flops_full, train_flops_per_token, step_tokens, ideal_step_time,
             mfu, hfu, step_time_at_mfu, recompute_flops_full, recompute_flops_selective, tokens_per_second,
-            attention_share, step_flops, step_tokens_per_gpu>;
+            attention_share, step_flops, step_tokens_per_gpu, window_positions, chunk_positions,
+            attention_flops_positions>;
 
 }  // namespace trainplan

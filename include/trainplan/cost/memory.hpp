@@ -45,7 +45,7 @@ inline constexpr Formula capacity_limit{
     []<class N>(Bytes<N> usable, Count<N> gate) { return usable * gate; }};
 
 /// Items with lifetimes; phase_sum adds those alive in a phase.
-template <class N, std::size_t K = 24>
+template <class N, std::size_t K = 40>
 class Lifetimes {
   std::array<Bytes<N>, K> bytes_{};
   std::array<Phases, K> alive_{};
@@ -58,14 +58,10 @@ class Lifetimes {
     alive_[size_++] = alive;
   }
   Bytes<N> phase_sum(Phase phase) const {
-    Bytes<N> sum{};
-    bool first = true;
-    for (std::size_t i = 0; i < size_; ++i) {
-      if ((alive_[i] & bit(phase)) == 0) continue;
-      sum = first ? bytes_[i] : sum + bytes_[i];
-      first = false;
-    }
-    return sum;
+    Sum<Bytes<N>> sum;
+    for (std::size_t i = 0; i < size_; ++i)
+      if ((alive_[i] & bit(phase)) != 0) sum.add(bytes_[i]);
+    return sum.total();
   }
 };
 
@@ -74,7 +70,7 @@ struct MemoryCost {
   ParamsCost<N> params;
   ActivationCost<N> activations;
   Bytes<N> state, state_average, logits;
-  BytesPerParam<N> state_per_param;
+  BytesPerParam<N> state_per_param, state_per_expert_param{};
   std::array<Bytes<N>, kPhases> phases;
   Bytes<N> allocated, reserved, device;
 };
@@ -90,30 +86,47 @@ inline constexpr std::array<std::string_view, kPhases> kPhaseSymbols{"M_load", "
 inline constexpr Phases kCompute = bit(Phase::ForwardEnd) | bit(Phase::Loss) | bit(Phase::BackwardEnd);
 inline constexpr Phases kForwardKept = bit(Phase::ForwardEnd) | bit(Phase::Loss);
 
+/// Bytes that rows of the profile add up to, and bytes per parameter of either class.
+template <class N>
+struct StateCost {
+  Bytes<N> bytes;
+  BytesPerParam<N> dense, experts;
+};
+
+/// Phases in which every resident row is alive.
+inline Phases alive_together(const Problem& problem, const Plan& plan) {
+  Phases together = kAlways;
+  for (const StateRow& row : problem.profile().rows(plan.sharding)->state)
+    if (applies(row.when, problem.recipe, plan) && row.is_resident()) together &= row.alive;
+  return together;
+}
+
 /// Rows of the profile. Where all resident rows are alive their sum counts, elsewhere each row for itself.
 template <Recorder R>
-Bytes<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                 const Plan& plan, Params<typename R::Num> params,
-                                 Lifetimes<typename R::Num>& live) {
+StateCost<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                     const Plan& plan, const ParamsCost<typename R::Num>& params,
+                                     Lifetimes<typename R::Num>& live) {
   using N = typename R::Num;
-  const auto& rows = problem.profile().rows(plan.sharding)->state;
-  const auto resident = [](const StateRow& row) { return (row.alive & bit(Phase::BackwardEnd)) != 0; };
-  Phases together = kAlways;
-  for (const StateRow& row : rows)
-    if (applies(row.when, problem.recipe, plan) && resident(row)) together &= row.alive;
-  Bytes<N> sum{};
-  bool first = true;
-  for (const StateRow& row : rows) {
+  const Phases together = alive_together(problem, plan);
+  Sum<Bytes<N>> bytes;
+  Sum<BytesPerParam<N>> dense, experts;
+  for (const StateRow& row : problem.profile().rows(plan.sharding)->state) {
     if (!applies(row.when, problem.recipe, plan)) continue;
-    const Bytes<N> bytes = state_row(rec, in, problem, row, params);
-    live.add(bytes, resident(row) ? row.alive & static_cast<Phases>(~together) : row.alive);
-    if (!resident(row)) continue;
-    sum = first ? bytes : sum + bytes;
-    first = false;
+    const auto width = width_leaf(rec, problem, "w_" + row.id, row);
+    const auto add = [&](ParamClass kind, Params<N> held, Sum<BytesPerParam<N>>& each) {
+      const Bytes<N> b = state_row(rec, in, row, width, kind, held);
+      live.add(b, row.is_resident() ? row.alive & static_cast<Phases>(~together) : row.alive);
+      if (!row.is_resident()) return;
+      bytes.add(b);
+      each.add(width / ways(in, row.sharded_over, kind));
+    };
+    add(ParamClass::Dense, params.stage_dense, dense);
+    if (problem.model().is_sparse()) add(ParamClass::Experts, params.stage_experts, experts);
   }
-  const Bytes<N> state = rec.item({"memory.state", "M_state", "model state"}, sum);
-  live.add(state, together);
-  return state;
+  StateCost<N> out{{}, dense.total(), experts.total()};
+  out.bytes = rec.item({"memory.state", "M_state", "model state"}, bytes.total());
+  live.add(out.bytes, together);
+  return out;
 }
 
 /// Layers gathered or not yet reduced at a time (FSDP); zero rows add nothing.
@@ -194,12 +207,22 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
   MemoryCost<N> out;
   Lifetimes<N> live;
   out.params = params_cost(rec, in, problem, plan, stage);
-  out.state = detail::add_state(rec, in, problem, plan, out.params.stage, live);
+  const auto state = detail::add_state(rec, in, problem, plan, out.params, live);
+  const bool sparse = problem.model().is_sparse();
+  out.state = state.bytes;
   out.state_per_param =
-      rec.item({"memory.state_per_param", "w_state", "state per parameter"}, out.state / out.params.stage);
-  out.state_average = rec.item({"memory.state_average", "M_avg", "state, average of the stages, unpadded"},
-                               out.params.average * out.state_per_param);
-  out.activations = activation_cost(rec, in, problem, plan, stage, out.params.stage_layers);
+      rec.item({"memory.state_per_param", "w_state",
+                sparse ? "state per parameter without routed experts" : "state per parameter"},
+               state.dense);
+  if (sparse)
+    out.state_per_expert_param =
+        rec.item({"memory.state_per_expert_param", "w_state_e", "state per parameter of routed experts"},
+                 state.experts);
+  const auto average = out.params.average * out.state_per_param;
+  out.state_average =
+      rec.item({"memory.state_average", "M_avg", "state, average of the stages, unpadded"},
+               sparse ? average + out.params.average_experts * out.state_per_expert_param : average);
+  out.activations = activation_cost(rec, in, problem, plan, stage, out.params);
   live.add(out.activations.saved, detail::kForwardKept);
   const bool rebuilt = plan.recompute != Recompute::None;
   const auto working =

@@ -53,7 +53,7 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
       rec.template in<Count<N>>({"f_margin", "planning margin", "run /memory_margin"}, problem.recipe.margin);
   out.limit = rec.item({"memory.limit", "C_plan", "planning limit"}, out.gate * (1.0 - margin));
   const auto& act = out.memory.activations;
-  const Count<N> layers = out.memory.params.stage_layers;
+  const Count<N> layers = out.memory.params.blocks;
   const Count<N> again_share = act.recomputed / layers;
   out.compute = compute_cost(rec, in, problem, plan, out.memory.params.gemm, again_share);
   out.comm =

@@ -67,13 +67,17 @@ constexpr double width_of(Width width, double fixed, const Recipe& recipe) {
   return fixed;
 }
 
+/// Dense weights are shared by data parallel ranks, routed experts by expert data parallel ranks.
+enum class ParamClass : std::uint8_t { Dense, Experts };
+
 /// The ranks of a group as a count of the plan.
 template <class N>
-Count<N> ways(const Inputs<N>& in, Group group) {
+Count<N> ways(const Inputs<N>& in, Group group, ParamClass params) {
+  const bool experts = params == ParamClass::Experts;
   switch (group) {
     case Group::None: return Count<N>{1.0};
-    case Group::DataParallel: return in.dp * in.cp;
-    case Group::Shard: return in.shard;
+    case Group::DataParallel: return experts ? 1.0 * in.expert_dp : in.dp * in.cp;
+    case Group::Shard: return experts ? in.shard * in.tp / (in.ep * in.etp) : 1.0 * in.shard;
     case Group::Replicate: return in.dp * in.cp / in.shard;
   }
   return Count<N>{1.0};
@@ -96,16 +100,21 @@ BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, const 
   }
 }
 
-/// Bytes of one row on one GPU, as the item memory.state.<row id>.
+/// Bytes of one row on one GPU, as the item memory.state.<row id>, of experts with .experts behind it.
 template <Recorder R>
-Bytes<typename R::Num> state_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                 const StateRow& row, Params<typename R::Num> params) {
-  const auto width = width_leaf(rec, problem, "w_" + row.id, row);
+Bytes<typename R::Num> state_row(R& rec, const Inputs<typename R::Num>& in, const StateRow& row,
+                                 BytesPerParam<typename R::Num> width, ParamClass params,
+                                 Params<typename R::Num> held) {
+  const auto shared = ways(in, row.sharded_over, params);
   if constexpr (R::traced) {
-    const std::string id = "memory.state." + row.id;
-    return rec.apply(sharded_state, {id, row.symbol, row.title}, params, width, ways(in, row.sharded_over));
+    const bool experts = params == ParamClass::Experts;
+    const std::string id = "memory.state." + row.id + (experts ? ".experts" : "");
+    return rec.apply(
+        sharded_state,
+        {id, row.symbol + (experts ? "_e" : ""), row.title + (experts ? ", routed experts" : "")}, held,
+        width, shared);
   } else {
-    return sharded_state(params, width, ways(in, row.sharded_over));
+    return sharded_state(held, width, shared);
   }
 }
 

@@ -72,7 +72,7 @@ inline constexpr Formula straggler_loss{
 /// efficiency, launch, straggler.
 template <class N>
 struct StepCost {
-  Seconds<N> compute, recompute, exposed_tensor, exposed_data, exposed_context;
+  Seconds<N> compute, recompute, exposed_tensor, exposed_data, exposed_context, exposed_experts{};
   Seconds<N> bubble, exposed, data_wait, kernel, launch, straggler, step;
   Count<N> mfu, mfu_full, hfu, hfu_full;
   TokensPerSec<N> rate;
@@ -129,8 +129,17 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
       : problem.recipe.cp_mode == CpMode::Ring
           ? rec.apply(exposed_window, cp, comm.context.seconds, out.compute, in.cp * layers * m)
           : rec.item(cp, 1.0 * comm.context.seconds);
-  out.exposed = rec.item({"step.exposed", "dT_comm", "exposed communication"},
-                         out.exposed_tensor + out.exposed_data + out.exposed_context);
+  auto exposed = out.exposed_tensor + out.exposed_data + out.exposed_context;
+  if (problem.model().is_sparse()) {
+    const auto behind = problem.recipe.ep_overlap
+                            ? figure<Count<N>>(rec, "f_ep", "share of expert traffic that overlap hides",
+                                               problem.calibration().ep_overlap_hidden)
+                            : rec.template in<Count<N>>({"f_ep", "no overlap", "run /ep_overlap"}, 0);
+    out.exposed_experts = rec.apply(exposed_share, {"step.exposed_ep", "t_ep_exp", "expert parallel"},
+                                    comm.expert_all_to_all.seconds + comm.expert_tensor.seconds, behind);
+    exposed = exposed + out.exposed_experts;
+  }
+  out.exposed = rec.item({"step.exposed", "dT_comm", "exposed communication"}, exposed);
 }
 
 }  // namespace detail

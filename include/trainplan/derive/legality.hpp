@@ -22,6 +22,8 @@ inline std::int64_t field_value(const Problem& x, const Plan& p, std::string_vie
   if (field == "pp") return p.pp;
   if (field == "vpp") return p.vpp;
   if (field == "cp") return p.cp;
+  if (field == "ep") return p.ep;
+  if (field == "etp") return p.etp;
   if (field == "dp") return p.dp;
   if (field == "shard_size") return p.shard;
   if (field == "recompute_layers") return p.recompute_layers;
@@ -33,10 +35,12 @@ inline std::int64_t field_value(const Problem& x, const Plan& p, std::string_vie
 inline void set_field_value(Problem& x, Plan& p, std::string_view field, std::int64_t v) {
   if (field == "tp") p.tp = static_cast<std::uint16_t>(v);
   if (field == "pp") p.pp = static_cast<std::uint16_t>(v);
-  if (field == "pp") p.layout = x.model().layers % v == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
+  if (field == "pp") choose_layout(x.model().layers, x.profile().uneven_stages, p);
   if (field == "vpp") p.vpp = static_cast<std::uint16_t>(v);
   if (field == "vpp") p.schedule = v > 1 ? Schedule::Interleaved : Schedule::OneFOneB;
   if (field == "cp") p.cp = static_cast<std::uint16_t>(v);
+  if (field == "ep") p.ep = static_cast<std::uint16_t>(v);
+  if (field == "etp") p.etp = static_cast<std::uint16_t>(v);
   if (field == "dp") p.dp = static_cast<std::uint32_t>(v);
   if (field == "shard_size") p.shard = static_cast<std::uint32_t>(v);
   if (field == "recompute_layers") p.recompute_layers = static_cast<std::uint16_t>(v);

@@ -68,6 +68,22 @@ inline Cell yes_no(bool value) { return value; }
 inline Cell tokens_cell(std::int64_t n) { return Value{static_cast<double>(n), Unit::Tokens}; }
 inline Cell share_cell(double x) { return Value{x, Unit::Share}; }
 
+/// What routed experts need to be told.
+inline void resolve_experts(Resolver& r, const RunSpec& run, Recipe& recipe) {
+  if (run.capacity_factor)
+    recipe.capacity_factor =
+        r.pick("capacity_factor", "expert capacity factor", run.capacity_factor, 0.0, "", [](double x) {
+          return Cell{Value{x, Unit::Count}};
+        });
+  else
+    r.note("capacity_factor", "expert capacity factor", std::string("dropless"), "default");
+  recipe.imbalance = r.pick("expert_imbalance", "busiest expert rank over the mean", run.expert_imbalance,
+                            1.0, "default: balanced", [](double x) {
+                              return Cell{Value{x, Unit::Count}};
+                            });
+  recipe.ep_overlap = r.pick("ep_overlap", "EP overlap", run.ep_overlap, false, "default", yes_no);
+}
+
 }  // namespace detail
 
 /// Mistakes that need the model or the framework to be seen go into `issues`.
@@ -135,6 +151,13 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
                              "default (needs its launch flag)", detail::yes_no);
   recipe.dp_overlap = r.pick("dp_overlap", "DP overlap", run.dp_overlap, true,
                              "default (needs its launch flags)", detail::yes_no);
+  if (model.is_sparse()) detail::resolve_experts(r, run, recipe);
+  if (model.mtp_layers > 0)
+    recipe.mtp_layers =
+        r.pick("mtp", "blocks for further tokens (MTP)", run.mtp, true,
+               "default: the model announces " + std::to_string(model.mtp_layers), detail::yes_no)
+            ? model.mtp_layers
+            : 0;
   recipe.cp_mode = r.pick("cp_mode", "CP mode", run.cp_mode, CpMode::Ring, "default", detail::named<CpMode>);
   recipe.margin = r.pick("memory_margin", "planning margin, share of the gate", run.memory_margin,
                          calibration.planning_margin.value, "default: " + calibration.planning_margin.source,

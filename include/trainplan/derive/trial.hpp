@@ -8,6 +8,7 @@
 #include "trainplan/cost/plan_cost.hpp"
 #include "trainplan/derive/resolve.hpp"
 #include "trainplan/plan/rules.hpp"
+#include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
 
@@ -28,10 +29,11 @@ struct Trial {
 
 /// The degrees that a derivation chooses; everything else follows from them, the run and the profile.
 struct Choice {
-  std::int64_t tp = 1, pp = 1, cp = 1;
+  std::int64_t tp = 1, pp = 1, cp = 1, ep = 1, etp = 1;
   std::optional<std::int64_t> vpp{}, micro_batch{};  // braces: may be left out of an initialiser
   Recompute recompute = Recompute::None;
   std::int64_t recompute_layers = 0;
+  std::optional<Modules> modules{};
   std::optional<Sharding> sharding{};
   std::optional<bool> sync_each_micro_batch{};
 };
@@ -46,7 +48,7 @@ class Planner {
 
   /// The smallest v whose bubble is within the target, else the largest legal one.
   std::int64_t choose_vpp(Problem& problem, Plan plan) const {
-    const std::int64_t slots = detail::layer_slots(problem.model(), plan) / plan.pp;
+    const std::int64_t slots = layer_slots(problem.model().layers, plan.layout) / plan.pp;
     const double target = problem.calibration().interleave_bubble_target.value;
     std::int64_t best = 1;
     for (std::int64_t v = 1; v <= slots; ++v) {
@@ -60,6 +62,17 @@ class Planner {
         break;
     }
     return best;
+  }
+
+  /// Layers of the first and the last stage as the user gives them; one that is left out is as the other.
+  void pin_layers(std::int64_t layers, Plan& plan) const {
+    if (plan.pp == 1) return;
+    plan.layout = Layout::FirstAndLast;
+    const std::int64_t one = run_.first_layers.value_or(run_.last_layers.value_or(0));
+    const std::int64_t last = plan.pp == 2 ? layers - one : run_.last_layers.value_or(one);
+    plan.first_layers = static_cast<std::uint16_t>(one);
+    plan.last_layers =
+        static_cast<std::uint16_t>(std::clamp<std::int64_t>(run_.last_layers.value_or(last), 0, kMaxLayers));
   }
 
   Sharding sharding_of(const Choice& c) const {
@@ -96,14 +109,18 @@ class Planner {
     plan.sharding = sharding_of(c);
     plan.shard = shard_of(plan);
     plan.sequence_parallel = run_.sequence_parallel.value_or(true) && plan.tp > 1;
+    plan.ep = static_cast<std::uint16_t>(c.ep);
+    plan.etp = static_cast<std::uint16_t>(c.etp);
     plan.recompute = c.recompute;
+    plan.modules = run_.recompute_modules.value_or(c.modules.value_or(plan.modules));
     plan.recompute_layers = static_cast<std::uint16_t>(c.recompute_layers);
     const ShardingRows* rows = problem.profile().rows(plan.sharding);
     const bool whole = rows != nullptr && rows->pipeline_keeps_whole && plan.pp > 1;
     plan.reshard = run_.reshard_after_forward.value_or(!whole);
     plan.sync_each_micro_batch =
         c.sync_each_micro_batch.value_or(run_.sync_each_micro_batch.value_or(!whole));
-    plan.layout = problem.model().layers % plan.pp == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
+    choose_layout(problem.model().layers, problem.profile().uneven_stages, plan);
+    if (run_.first_layers || run_.last_layers) pin_layers(problem.model().layers, plan);
     if (batch_target_ > 0)
       problem.recipe.global_batch = nearest_multiple(batch_target_, std::int64_t{plan.dp} * plan.micro_batch);
     const bool free_schedule = !run_.schedule || *run_.schedule == Schedule::Interleaved;

@@ -10,8 +10,9 @@
 
 namespace trainplan {
 
-/// Dimensions of the rank order tp-cp-ep-dp-pp, tensor parallel ranks being neighbours.
-enum class Axis : std::uint8_t { Tp, Cp, DpCp, Shard, Replicate, Pp };
+/// Dimensions of the rank order tp-cp-dp-pp, and for routed experts etp-ep-expert_dp-pp, the first being
+/// neighbours.
+enum class Axis : std::uint8_t { Tp, Cp, DpCp, Shard, Replicate, Pp, Etp, Ep, ExpertDp, ExpertShard };
 
 /// The group of GPU 0: members 0, stride, 2 stride, ...; cp and dp are adjacent, so dp x cp is one range.
 struct GroupShape {
@@ -27,6 +28,11 @@ constexpr GroupShape group_of(const Plan& plan, Axis axis) {
     case Axis::Shard: return {shard, tp};
     case Axis::Replicate: return {dp * cp / shard, tp * shard};
     case Axis::Pp: return {plan.pp, tp * cp * dp};
+    case Axis::Etp: return {plan.etp, 1};
+    case Axis::Ep: return {plan.ep, plan.etp};
+    case Axis::ExpertDp: return {expert_dp(plan), std::int64_t{plan.ep} * plan.etp};
+    case Axis::ExpertShard:
+      return {shard * tp / (std::int64_t{plan.ep} * plan.etp), std::int64_t{plan.ep} * plan.etp};
   }
   return {};
 }
@@ -35,6 +41,11 @@ constexpr GroupShape group_of(const Plan& plan, Axis axis) {
 constexpr bool inside(GroupShape g, std::int64_t block) {
   const std::int64_t span = g.size * g.stride;
   return g.size == 1 || span <= g.stride || (span <= block && block % span == 0);
+}
+
+/// Members of the group of GPU 0 in one block of neighbouring GPUs.
+constexpr std::int64_t members_inside(GroupShape g, std::int64_t block) {
+  return std::clamp<std::int64_t>(block / g.stride, 1, g.size);
 }
 
 /// Nodes that the group of GPU 0 touches.

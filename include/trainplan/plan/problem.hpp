@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "trainplan/plan/plan.hpp"
+#include "trainplan/plan/stages.hpp"
 #include "trainplan/spec/calibration.hpp"
 #include "trainplan/spec/checked.hpp"
 #include "trainplan/spec/cluster.hpp"
@@ -21,7 +22,7 @@ struct Recipe {
   Attention attention = Attention::Flash;
   FlopConvention convention = FlopConvention::Causal;
   CpMode cp_mode = CpMode::Ring;
-  bool fused_mlp = true, tp_overlap = true, dp_overlap = true;
+  bool fused_mlp = true, tp_overlap = true, dp_overlap = true, ep_overlap = false;
   std::int64_t mtp_layers = 0;    // blocks for further tokens that are trained
   double capacity_factor = 0;     // tokens that an expert takes over the mean; 0: dropless
   double imbalance = 1;           // tokens of the hottest expert parallel rank over the mean
@@ -61,13 +62,6 @@ class Problem {
 inline std::int64_t micro_batches(const Problem& problem, const Plan& plan) {
   const std::int64_t per_round = std::int64_t{plan.dp} * plan.micro_batch;
   return per_round > 0 ? problem.recipe.global_batch / per_round : 0;
-}
-
-/// Transformer layers on one pipeline stage.
-inline std::int64_t stage_layers(const ModelSpec& model, const Plan& plan, int stage) {
-  if (plan.layout == Layout::Equal) return model.layers / plan.pp;
-  const std::int64_t slots = (model.layers + 2) / plan.pp;
-  return slots - (stage == 0 ? 1 : 0) - (stage == plan.pp - 1 ? 1 : 0);
 }
 
 }  // namespace trainplan

@@ -26,10 +26,37 @@ namespace detail {
 inline std::string text(std::int64_t n) { return std::to_string(n); }
 constexpr bool divides(std::int64_t divisor, std::int64_t n) { return divisor > 0 && n % divisor == 0; }
 
-/// Layer slots of a stage: layers, plus the embedding and the loss where they count as one.
-inline std::int64_t layer_slots(const ModelSpec& m, const Plan& p) {
-  return m.layers + (p.layout == Layout::Equal ? 0 : 2);
+/// Every stage gets layers under a layout that the framework offers.
+inline bool layout_divides(const Problem& x, const Plan& p) {
+  const std::int64_t layers = x.model().layers;
+  const UnevenStages offers = x.profile().uneven_stages;
+  if (p.pp > layers) return false;
+  switch (p.layout) {
+    case Layout::Equal: return layers % p.pp == 0;
+    case Layout::EmbeddingAndLoss:
+      // A stage with the embedding or the head alone would train no layer.
+      return (offers == UnevenStages::ByOne && layer_slots(layers, p.layout) / p.pp > 1) ||
+             (offers == UnevenStages::Counted && (layers + 2) % p.pp == 0);
+    case Layout::FirstAndLast: break;
+  }
+  const std::int64_t rest = layers - p.first_layers - p.last_layers;
+  return offers == UnevenStages::Counted && p.pp > 1 && p.first_layers > 0 && p.last_layers > 0 &&
+         (p.pp == 2 ? rest == 0 : rest > 0 && rest % (p.pp - 2) == 0);
 }
+
+/// Every virtual stage gets the same number of layers of its stage; left-over ones where the framework takes
+/// them.
+inline bool vpp_divides(const Problem& x, const Plan& p) {
+  const std::int64_t layers = x.model().layers, slots = layer_slots(layers, p.layout);
+  if (p.layout == Layout::FirstAndLast)
+    return divides(p.vpp, p.first_layers) && divides(p.vpp, p.last_layers) &&
+           divides(p.vpp, middle_layers(layers, p));
+  if (x.profile().uneven_stages == UnevenStages::ByOne) return std::int64_t{p.pp} * p.vpp <= slots;
+  return divides(std::int64_t{p.pp} * p.vpp, slots);
+}
+
+/// GPUs that one copy of the routed experts takes.
+constexpr std::int64_t expert_grid(const Plan& p) { return std::int64_t{p.etp} * p.ep * p.pp; }
 
 inline constexpr std::array kRules{
     Rule{"tp-divides-gpus", "tp", "", "divide the number of GPUs",
@@ -66,15 +93,19 @@ inline constexpr std::array kRules{
     Rule{"tp-divides-heads", "tp", "", "divide num_attention_heads",
          [](const Problem& x, const Plan& p) { return divides(p.tp, x.model().heads); },
          [](const Problem& x, const Plan& p) { return text(x.model().heads) + " heads / tp " + text(p.tp); }},
-    Rule{"tp-fits-kv-heads", "tp", "", "divide num_key_value_heads or be a multiple of it",
+    Rule{"tp-fits-kv-heads", "tp", "",
+         "divide num_key_value_heads, or be a multiple of it where the framework replicates them",
          [](const Problem& x, const Plan& p) {
-           return divides(p.tp, x.model().kv_heads) || divides(x.model().kv_heads, p.tp);
+           return x.model().is_latent() || divides(p.tp, x.model().kv_heads) ||
+                  (x.profile().replicates_key_value && divides(x.model().kv_heads, p.tp));
          },
          [](const Problem& x, const Plan& p) {
            return text(x.model().kv_heads) + " KV heads, tp " + text(p.tp);
          }},
     Rule{"tp-divides-ffn", "tp", "", "divide intermediate_size",
-         [](const Problem& x, const Plan& p) { return divides(p.tp, x.model().ffn); },
+         [](const Problem& x, const Plan& p) {
+           return divides(p.tp, x.model().ffn) || x.model().sparse_layers() == x.model().layers;
+         },
          [](const Problem& x, const Plan& p) { return text(x.model().ffn) + " / tp " + text(p.tp); }},
     Rule{"tp-divides-hidden", "tp", "", "divide hidden_size",
          [](const Problem& x, const Plan& p) { return divides(p.tp, x.model().hidden); },
@@ -84,21 +115,22 @@ inline constexpr std::array kRules{
            return x.profile().vocabulary_times_tp || divides(p.tp, x.model().vocab);
          },
          [](const Problem& x, const Plan& p) { return text(x.model().vocab) + " / tp " + text(p.tp); }},
-    Rule{
-        "pp-divides-layers", "pp", "",
-        "divide num_hidden_layers, or layers + 2 where the framework counts embedding and loss",
-        [](const Problem& x, const Plan& p) {
-          return (p.layout == Layout::Equal || x.profile().uneven_stages) &&
-                 divides(p.pp, layer_slots(x.model(), p)) && p.pp <= x.model().layers;
-        },
-        [](const Problem& x, const Plan& p) { return text(x.model().layers) + " layers, pp " + text(p.pp); }},
+    Rule{"pp-divides-layers", "pp", "",
+         "divide num_hidden_layers, or what the framework offers for uneven stages must work out",
+         layout_divides,
+         [](const Problem& x, const Plan& p) {
+           return p.layout == Layout::FirstAndLast
+                      ? text(x.model().layers) + " layers, first " + text(p.first_layers) + ", last " +
+                            text(p.last_layers) + ", pp " + text(p.pp)
+                      : text(x.model().layers) + " layers, pp " + text(p.pp);
+         }},
     Rule{"vpp-divides-stage", "vpp", "pp", "divide the layers of a stage",
          [](const Problem& x, const Plan& p) {
-           return p.vpp == 1 || (divides(p.pp, layer_slots(x.model(), p)) &&
-                                 divides(p.vpp, layer_slots(x.model(), p) / p.pp));
+           return p.vpp == 1 || !layout_divides(x, p) || vpp_divides(x, p);
          },
          [](const Problem& x, const Plan& p) {
-           return text(layer_slots(x.model(), p) / p.pp) + " layers of a stage, vpp " + text(p.vpp);
+           return text(layer_slots(x.model().layers, p.layout) / p.pp) + " layers of a stage, vpp " +
+                  text(p.vpp);
          }},
     Rule{"vpp-needs-interleaving", "vpp", "pp", "be 1 unless pp is above 1 and the framework interleaves",
          [](const Problem& x, const Plan& p) { return p.vpp == 1 || (p.pp > 1 && x.profile().interleaving); },
@@ -109,6 +141,64 @@ inline constexpr std::array kRules{
          [](const Problem&, const Plan& p) { return (p.schedule == Schedule::Interleaved) == (p.vpp > 1); },
          [](const Problem&, const Plan& p) {
            return std::string(name_of(p.schedule)) + ", vpp " + text(p.vpp);
+         }},
+    Rule{"ep-needs-experts", "ep", "",
+         "be 1 unless the model has routed experts and the framework places them",
+         [](const Problem& x, const Plan& p) {
+           return (p.ep == 1 && p.etp == 1) || (x.model().is_sparse() && x.profile().expert_parallel);
+         },
+         [](const Problem& x, const Plan& p) {
+           return "ep " + text(p.ep) + ", etp " + text(p.etp) + ", " + text(x.model().experts.count) +
+                  " experts, " + x.profile().id;
+         }},
+    Rule{"ep-divides-experts", "ep", "", "divide the routed experts of a layer",
+         [](const Problem& x, const Plan& p) {
+           return !x.model().is_sparse() || divides(p.ep, x.model().experts.count);
+         },
+         [](const Problem& x, const Plan& p) {
+           return text(x.model().experts.count) + " experts / ep " + text(p.ep);
+         }},
+    Rule{"expert-grid-divides-gpus", "ep", "pp", "make etp x ep x pp divide the GPUs",
+         [](const Problem& x, const Plan& p) {
+           return !x.model().is_sparse() || divides(expert_grid(p), x.cluster().gpus());
+         },
+         [](const Problem& x, const Plan& p) {
+           return text(x.cluster().gpus()) + " GPUs / (etp " + text(p.etp) + " x ep " + text(p.ep) +
+                  " x pp " + text(p.pp) + ")";
+         }},
+    Rule{"expert-shards-are-whole", "ep", "shard_size",
+         "make ep x etp divide the ranks of a shard group, with tp",
+         [](const Problem& x, const Plan& p) {
+           const bool sharded = p.sharding == Sharding::Zero3 || p.sharding == Sharding::Hsdp;
+           return !x.model().is_sparse() || !sharded ||
+                  divides(std::int64_t{p.ep} * p.etp, std::int64_t{p.shard} * p.tp);
+         },
+         [](const Problem&, const Plan& p) {
+           return "shard " + text(p.shard) + " x tp " + text(p.tp) + " / (ep " + text(p.ep) + " x etp " +
+                  text(p.etp) + ")";
+         }},
+    Rule{"etp-needs-framework", "etp", "",
+         "be 1 unless the framework divides experts over tensor parallel ranks",
+         [](const Problem& x, const Plan& p) { return p.etp == 1 || x.profile().expert_tensor_parallel; },
+         [](const Problem& x, const Plan& p) { return "etp " + text(p.etp) + ", " + x.profile().id; }},
+    Rule{
+        "etp-divides-expert-width", "etp", "", "divide the MLP width of an expert",
+        [](const Problem& x, const Plan& p) { return p.etp == 1 || divides(p.etp, x.model().experts.width); },
+        [](const Problem& x, const Plan& p) {
+          return text(x.model().experts.width) + " / etp " + text(p.etp);
+        }},
+    Rule{"tp-divides-shared-experts", "tp", "", "divide the MLP width of the shared experts",
+         [](const Problem& x, const Plan& p) { return divides(p.tp, x.model().experts.shared_width); },
+         [](const Problem& x, const Plan& p) {
+           return text(x.model().experts.shared_width) + " / tp " + text(p.tp);
+         }},
+    Rule{"experts-need-sequence-parallel", "sequence_parallel", "tp",
+         "be true when a model with routed experts runs with tp above 1",
+         [](const Problem& x, const Plan& p) {
+           return !x.model().is_sparse() || p.tp == 1 || p.sequence_parallel;
+         },
+         [](const Problem& x, const Plan& p) {
+           return text(x.model().experts.count) + " experts, tp " + text(p.tp);
          }},
     Rule{"batch-divides", "global_batch", "dp", "be a multiple of dp x micro_batch",
          [](const Problem& x, const Plan& p) {

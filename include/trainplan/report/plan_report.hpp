@@ -73,6 +73,18 @@ inline Section input_section(const Problem& problem, const std::vector<Setting>&
   return s;
 }
 
+/// What makes stages uneven; empty when they are equal.
+inline std::string layout_text(const ModelSpec& m, const Plan& p) {
+  switch (p.layout) {
+    case Layout::Equal: return "";
+    case Layout::EmbeddingAndLoss: return "embedding and loss count as a layer each";
+    case Layout::FirstAndLast: break;
+  }
+  const std::string ends = "first stage " + std::to_string(p.first_layers) + ", last stage " +
+                           std::to_string(p.last_layers) + " layers";
+  return p.pp == 2 ? ends : ends + ", others " + std::to_string(middle_layers(m.layers, p));
+}
+
 inline Section choice_section(const Trial& t) {
   const Plan& p = t.plan;
   Section s{"plan", "Plan", {}};
@@ -82,8 +94,7 @@ inline Section choice_section(const Trial& t) {
         {std::move(key), std::move(label), Value{static_cast<double>(n), Unit::Count}, std::move(note), ""});
   };
   add("tp", "tensor parallel (TP)", p.tp, p.sequence_parallel ? "with sequence parallelism" : "");
-  add("pp", "pipeline parallel (PP)", p.pp,
-      p.layout == Layout::Equal ? "" : "embedding and loss count as a layer each");
+  add("pp", "pipeline parallel (PP)", p.pp, layout_text(t.problem.model(), p));
   add("vpp", "virtual stages per rank (v)", p.vpp, std::string(name_of(p.schedule)));
   add("cp", "context parallel (CP)", p.cp);
   add("dp", "data parallel (DP)", p.dp);

@@ -159,12 +159,15 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
   for (const CommRow& row : t.problem.profile().rows(t.plan.sharding)->traffic) {
     if (!applies(row.when, r, t.plan)) continue;
     static constexpr std::string_view behind[] = {"exposed", "last backward", "next forward", "compute"};
-    const std::string id = "comm.dp." + row.id;
-    add_traffic(
-        table, t, ledger,
-        {id, id + "_time", std::string(r.dp_overlap ? behind[static_cast<int>(row.hides)] : "exposed"),
-         axis_of(row.group)});
+    const std::string hides(r.dp_overlap ? behind[static_cast<int>(row.hides)] : "exposed");
+    for (const ParamClass kind : {ParamClass::Dense, ParamClass::Experts}) {
+      const std::string id = "comm.dp." + row.id + (kind == ParamClass::Experts ? ".experts" : "");
+      add_traffic(table, t, ledger, {id, id + "_time", hides, axis_of(row.group, kind)});
+    }
   }
+  const std::string expert = r.ep_overlap ? "part, see step.exposed_ep" : "exposed";
+  add_traffic(table, t, ledger, {"comm.ep", "comm.ep_time", expert, Axis::Ep});
+  add_traffic(table, t, ledger, {"comm.etp", "comm.etp_time", expert, Axis::Etp});
   add_traffic(table, t, ledger, {"comm.pp", "comm.pp_time", "hidden (latency only)", Axis::Pp});
   return table;
 }
@@ -195,6 +198,11 @@ inline Table group_table(const Trial& t) {
   if (t.plan.sharding == Sharding::Hsdp) add("shard", Axis::Shard);
   if (t.plan.sharding == Sharding::Hsdp) add("replicate", Axis::Replicate);
   add("pp", Axis::Pp);
+  if (!t.problem.model().is_sparse()) return table;
+  add("etp", Axis::Etp);
+  add("ep", Axis::Ep);
+  add("expert dp", Axis::ExpertDp);
+  if (t.plan.sharding == Sharding::Hsdp) add("expert shard", Axis::ExpertShard);
   return table;
 }
 

@@ -73,6 +73,9 @@ struct StateRow {
   Group sharded_over = Group::None;
   Phases alive = kAlways;
   When when = When::Always;
+
+  /// Counted as model state, not as a buffer of some phase.
+  bool is_resident() const { return (alive & bit(Phase::BackwardEnd)) != 0; }
 };
 
 enum class Collective : std::uint8_t { AllReduce, ReduceScatter, AllGather };
@@ -103,6 +106,11 @@ struct ShardingRows {
   std::vector<CommRow> traffic;
 };
 
+/// Stages that do not all hold layers / pp. Counted: embedding and loss count as a layer each, or the first
+/// and the last stage are given. ByOne: embedding and head weigh a layer each, and what is left over goes to
+/// the first stages.
+enum class UnevenStages : std::uint8_t { None, Counted, ByOne };
+
 /// How a field of the plan is told to the framework: a flag (or key) that the value follows, or the whole
 /// setting for each value; a value without one is not told.
 struct LaunchFlag {
@@ -118,6 +126,10 @@ inline constexpr std::string_view kLaunchFields[] = {"precision",
                                                      "vpp",
                                                      "schedule",
                                                      "uneven_stages",
+                                                     "first_layers",
+                                                     "last_layers",
+                                                     "ep",
+                                                     "etp",
                                                      "cp",
                                                      "cp_mode",
                                                      "shard_size",
@@ -135,6 +147,7 @@ inline constexpr std::string_view kLaunchFields[] = {"precision",
                                                      "attention",
                                                      "pipeline_micro_batch",
                                                      "recompute",
+                                                     "recompute_modules",
                                                      "recompute_layers"};
 
 struct FrameworkProfile {
@@ -143,7 +156,10 @@ struct FrameworkProfile {
   DType default_gradient = DType::Fp32;
   bool vocabulary_times_tp = false;
   std::int64_t vocabulary_multiple = 1;
-  bool uneven_stages = false;  // the embedding and the loss may count as layers
+  UnevenStages uneven_stages = UnevenStages::None;
+  bool expert_parallel = true;         // routed experts over ep ranks
+  bool expert_tensor_parallel = true;  // etp may differ from 1
+  bool replicates_key_value = true;    // tp may be a multiple of the key-value heads
   bool interleaving = true;
   bool causal_flops = true;  // what its own log counts
   double logit_bytes = 6;    // bytes per token and vocabulary entry at the loss

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,6 +42,13 @@ struct LayerKind {
 
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
+
+/// Layers that attend alike.
+struct SpanGroup {
+  Span span = Span::All;
+  std::int64_t positions = 0, layers = 0;
+};
+inline constexpr std::size_t kMaxSpans = 4;  // kinds of span that one model may mix
 
 /// Widths count elements. The text decoder alone; left_out names what else the file holds.
 struct ModelSpec {
@@ -85,6 +93,18 @@ struct ModelSpec {
                                            [](const LayerKind& k) { return k.sparse; });
   }
   std::int64_t sparse_layers() const { return sparse_layers(0, layers); }
+  /// Layers by what they attend to; groups beyond the last are empty.
+  std::array<SpanGroup, kMaxSpans> spans() const {
+    std::array<SpanGroup, kMaxSpans> groups;
+    if (pattern.empty()) groups[0].layers = layers;
+    for (const LayerKind& k : pattern)
+      for (SpanGroup& g : groups) {
+        if (g.layers > 0 && (g.span != k.span || g.positions != k.positions)) continue;
+        g = {k.span, k.positions, g.layers + 1};
+        break;
+      }
+    return groups;
+  }
 };
 
 }  // namespace trainplan

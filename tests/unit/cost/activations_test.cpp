@@ -13,8 +13,8 @@ namespace {
 
 ActivationCost<double> activations_of(const Problem& problem, const Plan& plan, int stage = 0) {
   Eval rec;
-  const auto layers = static_cast<double>(stage_layers(problem.model(), plan, stage));
-  return activation_cost(rec, bind(rec, problem, plan), problem, plan, stage, Count<>{layers});
+  const auto in = bind(rec, problem, plan);
+  return activation_cost(rec, in, problem, plan, stage, params_cost(rec, in, problem, plan, stage));
 }
 
 /// Bytes of a layer for each token of the micro-batch on one GPU.

@@ -16,6 +16,11 @@ ParamsCost<double> params_of(const Problem& problem, const Plan& plan, int stage
   return params_cost(rec, bind(rec, problem, plan), problem, plan, stage);
 }
 
+ModelParams<double> model_of(const Problem& problem) {
+  Eval rec;
+  return model_params(rec, bind(rec, problem, {}), problem.model(), 0);
+}
+
 double total_of(const char* model) {
   Draft draft({.model = model});
   return params_of(draft.problem(), {}).total.num();
@@ -28,7 +33,7 @@ double once_over_all_gpus(const Problem& problem, const Plan& plan) {
   double sum = 0;
   for (int s = 0; s < plan.pp; ++s) {
     const auto stage = params_of(problem, plan, s);
-    double whole = stage.stage_layers.num() * stage.layer_whole.num();
+    double whole = stage.stage_layers.num() * model_of(problem).dense.whole.num();
     if (s == 0) whole += static_cast<double>(m.learned_positions) * h;
     if (s == plan.pp - 1) whole += m.norm_vectors * h;
     sum += plan.tp * stage.stage.num() - (plan.tp - 1) * whole;
@@ -77,9 +82,9 @@ TEST_CASE("one layer on one GPU: norms and row-wise biases are whole, the rest i
     Draft draft({.model = row.model});
     const auto p = params_of(draft.problem(), {.tp = row.tp});
     CAPTURE(row.model);
-    CHECK(p.layer_split.num() == row.split);
-    CHECK(p.layer_whole.num() == row.whole);
-    CHECK(p.layer_local.num() == row.split / row.tp + row.whole);
+    CHECK(model_of(draft.problem()).dense.split.num() == row.split);
+    CHECK(model_of(draft.problem()).dense.whole.num() == row.whole);
+    CHECK(p.dense_layer.num() == row.split / row.tp + row.whole);
   }
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("Megatron-LM: defaults, padding and one reduction a step") {
   CHECK(f.default_gradient == DType::Fp32);
   CHECK(f.vocabulary_multiple == 128);
   CHECK(f.vocabulary_times_tp);
-  CHECK(f.uneven_stages);
+  CHECK(f.uneven_stages == UnevenStages::Counted);
   CHECK(f.interleaving);
   CHECK(f.causal_flops);
   CHECK(f.logit_bytes == 8);

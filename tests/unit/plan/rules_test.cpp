@@ -118,7 +118,7 @@ const Row kRows[] = {
        a.model.layers = 82;
        a.plan.layout = Layout::EmbeddingAndLoss;
        a.plan.vpp = 3;
-       a.framework.uneven_stages = false;
+       a.framework.uneven_stages = UnevenStages::None;
      }},
     {"vpp-divides-stage", [](Asked& a) { a.plan.vpp = 5; }, [](Asked& a) { a.plan.vpp = 3; }},
     {"vpp-needs-interleaving",

@@ -1,0 +1,79 @@
+/// Which layers a pipeline stage holds.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "trainplan/plan/plan.hpp"
+#include "trainplan/spec/model.hpp"
+
+namespace trainplan {
+
+/// Layers [first, last) of a model.
+struct LayerRange {
+  std::int64_t first = 0, last = 0;
+  std::int64_t size() const { return last - first; }
+};
+
+/// Layers that a stage is counted by: with EmbeddingAndLoss both count as one.
+constexpr std::int64_t layer_slots(std::int64_t layers, Layout layout) {
+  return layers + (layout == Layout::EmbeddingAndLoss ? 2 : 0);
+}
+
+/// Chunk `chunk` of `stage`, of the vpp chunks that each stage holds. Left-over slots go to the first chunks.
+inline LayerRange chunk_layers(std::int64_t layers, const Plan& plan, int stage, int chunk) {
+  const std::int64_t p = plan.pp, v = plan.vpp, k = std::int64_t{chunk} * p + stage;
+  if (plan.layout == Layout::FirstAndLast) {
+    const std::int64_t first = plan.first_layers / v, last = plan.last_layers / v, round = layers / v;
+    const std::int64_t middle = p > 2 ? (round - first - last) / (p - 2) : 0;
+    const std::int64_t begin = chunk * round + (stage == 0 ? 0 : first + (stage - 1) * middle);
+    return {begin, begin + (stage == 0 ? first : stage == p - 1 ? last : middle)};
+  }
+  const std::int64_t slots = layer_slots(layers, plan.layout), base = slots / (p * v),
+                     extra = slots % (p * v);
+  const std::int64_t begin = k * base + std::min(k, extra), end = begin + base + (k < extra ? 1 : 0);
+  if (plan.layout == Layout::Equal) return {begin, std::min(end, layers)};
+  return {std::max<std::int64_t>(begin - 1, 0), std::min(end - 1, layers)};
+}
+
+/// How many layers the stages between the first and the last hold with FirstAndLast; 0 without such stages.
+constexpr std::int64_t middle_layers(std::int64_t layers, const Plan& plan) {
+  return plan.pp > 2 ? (layers - plan.first_layers - plan.last_layers) / (plan.pp - 2) : 0;
+}
+
+/// Equal stages where they divide, else what the framework offers for uneven ones. The loss counts more than
+/// the embedding, so an odd layer goes to the first stage.
+inline void choose_layout(std::int64_t layers, UnevenStages offers, Plan& plan) {
+  plan.layout = Layout::Equal;
+  plan.first_layers = plan.last_layers = 0;
+  const std::int64_t p = plan.pp;
+  if (layers % p == 0 || offers == UnevenStages::None) return;
+  plan.layout = Layout::EmbeddingAndLoss;
+  if (offers == UnevenStages::ByOne || (layers + 2) % p == 0) return;
+  const std::int64_t middle = (layers + p - 1) / p, rest = layers - (p - 2) * middle;
+  if (rest < 2) return;
+  plan.layout = Layout::FirstAndLast;
+  plan.first_layers = static_cast<std::uint16_t>((rest + 1) / 2);
+  plan.last_layers = static_cast<std::uint16_t>(rest / 2);
+}
+
+/// Transformer layers of one stage, and those of them with routed experts.
+struct StageLayers {
+  std::int64_t all = 0, sparse = 0;
+};
+inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage) {
+  StageLayers out;
+  for (int chunk = 0; chunk < plan.vpp; ++chunk) {
+    const LayerRange r = chunk_layers(model.layers, plan, stage, chunk);
+    out.all += r.size();
+    out.sparse += model.sparse_layers(r.first, r.last);
+  }
+  return out;
+}
+
+/// Transformer layers on one pipeline stage.
+inline std::int64_t stage_layers(const ModelSpec& model, const Plan& plan, int stage) {
+  return layers_of(model, plan, stage).all;
+}
+
+}  // namespace trainplan
