@@ -64,6 +64,15 @@ inline Table candidate_table(std::string key, const std::vector<Candidate>& list
   return t;
 }
 
+/// What the request was for, the best candidate named.
+inline Sentence found_sentence(bool found, double asked, const std::vector<Candidate>& exact,
+                               const std::vector<Candidate>& near) {
+  const Value request{asked, Unit::Request};
+  if (!exact.empty()) return {"a request of ", request, " is: ", exact.front().item->title};
+  if (found) return {"within 1 % of a request of ", request, ": ", near.front().item->title};
+  return {"no tensor is within 1 % of a request of ", request};
+}
+
 }  // namespace detail
 
 /// Fails when no tensor is within 1 % of the request.
@@ -80,12 +89,7 @@ inline Report allocation_report(const std::vector<StageAllocations>& stages, dou
       near.push_back(c);
   }
   Report r{"allocation", std::move(title), found ? Verdict::None : Verdict::Failed, {}, {}};
-  r.headline.push_back(!exact.empty() ? "a request of "
-                       : found        ? "within 1 % of a request of "
-                                      : "no tensor is within 1 % of a request of ");
-  r.headline.push_back(Value{asked, Unit::Request});
-  if (!exact.empty()) r.headline.push_back(" is: " + exact.front().item->title);
-  if (exact.empty() && found) r.headline.push_back(": " + near.front().item->title);
+  r.headline = detail::found_sentence(found, asked, exact, near);
   if (!exact.empty()) {
     Section s{"exact",
               "Tensors of that size (within 0.1 %)",
