@@ -33,6 +33,7 @@ std::string base_unit(Unit unit) {
     case Unit::Whole: return "";
     case Unit::Memory:
     case Unit::MemoryBoth:
+    case Unit::Request:
     case Unit::Traffic: return "bytes";
     case Unit::Time: return "seconds";
     case Unit::Share:

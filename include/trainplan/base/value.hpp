@@ -13,6 +13,7 @@ enum class Unit : unsigned char {
   Whole,       // an integer, every digit of it
   Memory,      // bytes, GiB
   MemoryBoth,  // bytes, GiB with GB beside it
+  Request,     // bytes, whole MiB, as messages of allocators have them
   Traffic,     // bytes, decimal GB
   Time,
   Share,   // 0.42 is 42 %
