@@ -51,7 +51,7 @@ inline std::vector<std::string> legal_words(Problem problem, Plan plan, std::str
 
 /// A batch or a sequence: the next shorter and the next longer. Degrees: all that are near.
 constexpr std::size_t most_values(std::string_view field) {
-  if (field == "global_batch" || field == "sequence") return 2;
+  if (field == "global_batch" || field == "sequence" || field == "first_layers") return 2;
   return field == "tp" || field == "pp" ? 8 : 4;
 }
 
@@ -105,8 +105,10 @@ inline std::string source_text(const FrameworkProfile& f, const Broken& broken) 
   std::vector<std::string_view> places;
   for (const Rule* rule : broken) {
     const std::string_view place = f.rules.source(rule->id);
-    if (!place.empty() && std::find(places.begin(), places.end(), place) == places.end())
-      places.push_back(place);
+    const auto says_more = [&](std::string_view other) { return other.starts_with(place); };
+    if (place.empty() || std::any_of(places.begin(), places.end(), says_more)) continue;
+    std::erase_if(places, [&](std::string_view other) { return place.starts_with(other); });
+    places.push_back(place);
   }
   std::string out = f.release();
   for (std::size_t i = 0; i < places.size(); ++i) out.append(i == 0 ? ": " : ", ").append(places[i]);

@@ -202,8 +202,10 @@ inline Report rule_list_report(std::span<const Rule> rules, const std::vector<Fr
     for (std::size_t k = i + 1; k < frameworks.size(); ++k)
       if (same(frameworks[k])) profiles += ", " + frameworks[k].id;
     Section s{f.id, f.name, {}};
-    s.blocks.push_back(Facts{
-        "release", {{"version", "version", f.version, "", ""}, {"profiles", "profiles", profiles, "", ""}}});
+    s.blocks.push_back(Facts{"release",
+                             {{"framework", "framework", f.release(), "", ""},
+                              {"version", "version", f.version, "", ""},
+                              {"profiles", "profiles", profiles, "", ""}}});
     s.blocks.push_back(Table{"rules", "", detail::rule_columns(), detail::rows_of_rules(rules, f)});
     r.sections.push_back(std::move(s));
   }

@@ -101,7 +101,12 @@ inline constexpr std::array kPipelineRules{
                return "(" + text(x.model().layers) + " layers - first " + text(p.first_layers) + " - last " +
                       text(p.last_layers) + ") / " + text(p.pp - 2) + " stages between";
              },
-         .repair = split_without_ends},
+         .repair = split_without_ends,
+         .wording = [](const FrameworkProfile& f) -> std::string_view {
+           return f.uneven_stages == UnevenStages::Counted
+                      ? "leave, with last_layers, the same number of layers to each stage between"
+                      : "be left out, with last_layers: the framework does not take them";
+         }},
     Rule{.id = "vpp-divides-stage",
          .field = "vpp",
          .also = "pp",
