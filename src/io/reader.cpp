@@ -321,7 +321,7 @@ void place_issues(std::span<const Document* const> documents, Issues& issues, st
     const auto doc = document_of(issue);
     if (issue.line == 0 && !issue.pointer.empty() && doc != documents.end()) {
       const auto repeats = [&](const Issue& e) {
-        return e.file == (*doc)->file &&
+        return e.file == (*doc)->file && (e.level == Severity::Error || e.rule == issue.rule) &&
                (e.pointer == issue.pointer || e.pointer == issue.pointer + "/value");
       };
       if (std::any_of(kept.begin(), kept.end(), repeats)) continue;

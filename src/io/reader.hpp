@@ -131,7 +131,8 @@ class Reader {
 };
 
 /// Gives the issues from `first` on that name a pointer of these documents their line and column, drops those
-/// that only repeat a mistake found before at the same pointer, and sorts them by place.
+/// that only repeat a mistake found before at the same pointer (a warning hides no error and no other
+/// warning), and sorts them by place.
 void place_issues(std::span<const Document* const> documents, Issues& issues, std::size_t first);
 
 }  // namespace trainplan

@@ -60,7 +60,9 @@ inline constexpr std::array kBatchRules{
          .must = "give each stage a micro-batch of its own (m >= pp) with one stage a rank",
          .keeps =
              [](const Problem& x, const Plan& p) {
-               return p.pp == 1 || p.schedule == Schedule::Interleaved || micro_batches(x, p) >= p.pp;
+               const bool judged = divides(std::int64_t{p.dp} * p.micro_batch, x.recipe.global_batch);
+               return !judged || p.pp == 1 || p.schedule == Schedule::Interleaved ||
+                      micro_batches(x, p) >= p.pp;
              },
          .numbers =
              [](const Problem& x, const Plan& p) {

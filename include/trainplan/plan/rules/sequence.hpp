@@ -23,7 +23,7 @@ inline std::string sequence_text(const Problem& x, const Plan& p) {
   const std::string tp = "tp " + text(p.tp), head = text(x.recipe.sequence) + " / ";
   if (tp_cuts(x, p) == 1) return head + "(" + ring + ")";
   if (p.cp == 1) return head + tp;
-  if (x.profile().rules.tp_divides_chunk) return head + "(" + ring + " x " + tp + ") = / " + text(divisor);
+  if (x.profile().rules.tp_divides_chunk) return head + text(divisor) + ", " + ring + " x " + tp;
   return head + text(divisor) + ", the least multiple of " + ring + " and of cp " + text(p.cp) + " x " + tp;
 }
 
