@@ -108,7 +108,8 @@ class Planner {
     plan.micro_batch = static_cast<std::uint16_t>(c.micro_batch.value_or(run_.micro_batch.value_or(1)));
     plan.sharding = sharding_of(c);
     plan.shard = shard_of(plan);
-    plan.sequence_parallel = run_.sequence_parallel.value_or(true) && plan.tp > 1;
+    plan.sequence_parallel =
+        run_.sequence_parallel.value_or(problem.profile().rules.sequence_parallel) && plan.tp > 1;
     plan.ep = static_cast<std::uint16_t>(c.ep);
     plan.etp = static_cast<std::uint16_t>(c.etp);
     plan.recompute = c.recompute;
