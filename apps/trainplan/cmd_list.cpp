@@ -11,7 +11,7 @@
 #include "commands.hpp"
 #include "formulas.hpp"
 #include "output.hpp"
-#include "trainplan/cost/params.hpp"
+#include "trainplan/cost/model_params.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/model_families.hpp"
 #include "trainplan/io/run_fields.hpp"
@@ -54,32 +54,16 @@ Report list_frameworks(Issues& issues) {
   return framework_list_report(out);
 }
 
-/// The first shipped config of a kind that loads.
-template <class T>
-std::optional<Checked<T>> any_of(std::string_view kind, Issues& issues,
-                                 std::optional<Checked<T>> (*load)(std::string_view, std::string_view,
-                                                                   Issues&)) {
-  std::optional<Checked<T>> out;
-  for_each_shipped(kind, [&](const std::string&, std::string_view text, const std::string& file) {
-    if (!out) out = load(text, file, issues);
-  });
-  return out;
-}
-
-/// A model's parameters are the same on every cluster and in every framework: any will do to ask the
-/// formulas.
 Report list_models(Issues& issues) {
-  const auto cluster = any_of<ClusterSpec>("clusters", issues, load_cluster_text);
-  const auto framework = any_of<FrameworkProfile>("frameworks", issues, load_framework_text);
-  const auto calibration = any_of<Calibration>("calibration", issues, load_calibration_text);
   const std::vector<Listed> listed = list_shipped("models");
   std::vector<ListedModel> out;
   for_each_shipped("models", [&](const std::string& name, std::string_view text, const std::string& file) {
     const auto model = load_model_text(text, file, issues);
-    if (!model || !cluster || !framework || !calibration) return;
-    const Problem problem(*model, *cluster, *framework, *calibration, Recipe{});
+    if (!model) return;
     Eval rec;
-    const double params = params_cost(rec, bind(rec, problem, Plan{}), problem, Plan{}, 0).total.num();
+    ModelInputs<double> in;
+    bind_model(rec, **model, in);
+    const double params = model_params(rec, in, **model, 0).total.num();
     std::vector<std::string> aliases;
     for (const Listed& l : listed)
       if (l.name == name) aliases = l.aliases;

@@ -39,7 +39,7 @@ class Plans {
     return values.begin()[below(values.size())];
   }
 
-  Recipe recipe(const Plan& plan) {
+  Recipe recipe(const Plan& plan, const ModelSpec& model) {
     Recipe r;
     r.sequence = one_of<std::int64_t>({1024, 2048, 8192, 32768});
     const std::int64_t m = plan.schedule == Schedule::Interleaved
@@ -55,6 +55,12 @@ class Plans {
     r.tp_overlap = coin();
     r.dp_overlap = coin();
     r.margin = static_cast<double>(below(60)) / 100;
+    if (model.is_sparse()) {
+      r.ep_overlap = coin();
+      r.imbalance = one_of({1.0, 1.3});
+      r.capacity_factor = one_of({0.0, 0.0, 1.25});
+    }
+    r.mtp_layers = coin() ? model.mtp_layers : 0;
     if (coin()) r.tokens = 1e9 * static_cast<double>(1 + below(20000));
     return r;
   }
@@ -78,7 +84,10 @@ class Plans {
     p.recompute = static_cast<Recompute>(below(4));
     p.recompute_layers =
         p.recompute == Recompute::Layers ? static_cast<std::uint16_t>(1 + below(4)) : std::uint16_t{0};
-    p.layout = model.layers % p.pp == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
+    p.modules = static_cast<Modules>(1 + below(127));
+    if (model.is_sparse()) p.ep = one_of<std::uint16_t>({1, 2, 4, 8, 16, 32});
+    if (model.is_sparse()) p.etp = one_of<std::uint16_t>({1, 1, 1, 2});
+    choose_layout(model.layers, profile.uneven_stages, p);
     p.sequence_parallel = p.tp > 1 && below(4) != 0;
     p.reshard = below(4) != 0;
     p.sync_each_micro_batch = coin();
@@ -91,8 +100,10 @@ class Plans {
 
   Sample next() {
     for (;;) {
-      const std::string model = one_of({"llama8b", "llama70b", "llama405b", "llama2-13b", "qwen3-8b",
-                                        "qwen2.5-7b", "gpt3-175b", "gpt2", "gpt2-xl", "mistral-7b"});
+      const std::string model =
+          one_of({"llama8b", "llama70b", "llama405b", "llama2-13b", "qwen3-8b", "qwen2.5-7b", "gpt3-175b",
+                  "gpt2", "gpt2-xl", "mistral-7b", "deepseek-v3", "mixtral-8x7b", "gpt-oss-20b",
+                  "qwen3-30b-a3b", "gemma-2-27b"});
       const std::string cluster = one_of({"h100x64", "h100x1024", "h100x16384", "a100x384", "gb200x576",
                                           "rtx4090x32", "mi300xx512", "h800x2048"});
       const std::string framework =
@@ -100,7 +111,7 @@ class Plans {
       const auto& profile = problems::framework(framework);
       const Plan candidate = plan(*problems::model(model), *problems::cluster(cluster), *profile);
       const Problem problem(problems::model(model), problems::cluster(cluster), profile,
-                            problems::calibration(), recipe(candidate));
+                            problems::calibration(), recipe(candidate, *problems::model(model)));
       if (legal(problem, candidate)) return {model, cluster, framework, problem, candidate};
     }
   }
@@ -109,9 +120,10 @@ class Plans {
 inline std::string described(const Sample& s) {
   const Plan& p = s.plan;
   return s.model + " on " + s.cluster + " by " + s.framework + ": tp " + std::to_string(p.tp) + " pp " +
-         std::to_string(p.pp) + " v " + std::to_string(p.vpp) + " cp " + std::to_string(p.cp) + " dp " +
-         std::to_string(p.dp) + " shard " + std::to_string(p.shard) + " b " + std::to_string(p.micro_batch) +
-         " " + std::string(name_of(p.sharding)) + " " + std::string(name_of(p.recompute)) + " " +
+         std::to_string(p.pp) + " v " + std::to_string(p.vpp) + " cp " + std::to_string(p.cp) + " ep " +
+         std::to_string(p.ep) + " etp " + std::to_string(p.etp) + " dp " + std::to_string(p.dp) + " shard " +
+         std::to_string(p.shard) + " b " + std::to_string(p.micro_batch) + " " +
+         std::string(name_of(p.sharding)) + " " + std::string(name_of(p.recompute)) + " " +
          std::string(name_of(p.schedule)) + " batch " + std::to_string(s.problem.recipe.global_batch);
 }
 
