@@ -46,12 +46,20 @@ Report list_accelerators(Issues& issues) {
   return accelerator_list_report(out);
 }
 
-Report list_frameworks(Issues& issues) {
+std::vector<FrameworkProfile> frameworks(Issues& issues) {
   std::vector<FrameworkProfile> out;
   for_each_shipped("frameworks", [&](const std::string&, std::string_view text, const std::string& file) {
     if (auto f = load_framework_text(text, file, issues)) out.push_back(**f);
   });
-  return framework_list_report(out);
+  return out;
+}
+
+/// Of one framework, by its name or file, or of all that are shipped.
+Report list_rules(const std::string& framework, Issues& issues) {
+  if (framework.empty()) return rule_list_report(rules(), frameworks(issues));
+  const auto profile = load_framework(framework, issues);
+  if (!profile) return {};
+  return rule_list_report(rules(), {**profile}, false);
 }
 
 Report list_models(Issues& issues) {
@@ -100,10 +108,10 @@ const std::map<std::string, Lister>& listers() {
       {"clusters", [](Issues& issues) { return cluster_list_report(clusters(issues)); }},
       {"accelerators", list_accelerators},
       {"families", list_model_families},
-      {"frameworks", list_frameworks},
+      {"frameworks", [](Issues& issues) { return framework_list_report(frameworks(issues)); }},
       {"formulas", [](Issues&) { return formula_list_report(formula_chapters(), true); }},
       {"fields", list_fields},
-      {"rules", [](Issues&) { return rule_list_report(rules()); }},
+      {"rules", [](Issues& issues) { return list_rules("", issues); }},
       {"constants", list_constants},
   };
   return all;
@@ -119,14 +127,22 @@ Issue unknown_kind(const std::string& what) {
           .hint = suggestion(what, names)};
 }
 
-int run_list(const std::string& what, const OutputOptions& output) {
+int run_list(const std::string& what, const std::string& framework, const OutputOptions& output) {
   Issues issues;
   const auto lister = listers().find(what);
   if (lister == listers().end()) {
     issues.add(unknown_kind(what));
     return emit(issues, output);
   }
-  const Report report = lister->second(issues);
+  if (!framework.empty() && what != "rules") {
+    issues.add({.rule = "usage",
+                .pointer = "--framework",
+                .got = framework,
+                .must = "stand with rules, which differ by framework",
+                .hint = "trainplan list rules --framework " + framework});
+    return emit(issues, output);
+  }
+  const Report report = framework.empty() ? lister->second(issues) : list_rules(framework, issues);
   if (issues.has_errors()) return emit(issues, output);  // warnings belong to whoever plans with a model
   return emit(report, output);
 }
@@ -135,7 +151,7 @@ int run_list(const std::string& what, const OutputOptions& output) {
 
 void add_list(CLI::App& app, Outcome& outcome) {
   struct Options {
-    std::string what;
+    std::string what, framework;
     OutputOptions output;
   };
   auto options = std::make_shared<Options>();
@@ -143,8 +159,11 @@ void add_list(CLI::App& app, Outcome& outcome) {
   std::string names;
   for (const auto& [name, lister] : listers()) names.append(names.empty() ? "" : ", ").append(name);
   command->add_option("what", options->what, names)->required()->type_name("WHAT");
+  command->add_option("--framework", options->framework, "with rules: those of one framework profile")
+      ->type_name("NAME");
   add_output_options(*command, options->output);
-  command->callback([options, &outcome] { outcome.status = run_list(options->what, options->output); });
+  command->callback(
+      [options, &outcome] { outcome.status = run_list(options->what, options->framework, options->output); });
 }
 
 }  // namespace trainplan
