@@ -78,7 +78,7 @@ MeasuredRow read_measured(ValidationReader& in, const Reader& at, bool in_sample
   row.step_time = in.quantity(at, "step_time", &kSeconds);
   row.token_rate = at.real("tokens_per_s_per_gpu", 0, 1e12);
   if (!row.missing.empty()) return row;
-  row.run = in.run_of(at);
+  row.run = in.legal_run_of(at);
   return row;
 }
 

@@ -95,16 +95,8 @@ std::optional<Ask> read_item(ValidationReader& in, const Reader& at) {
   ask.kind = Ask::Kind::Item;
   ask.item = at.string("item").value_or("");
   ask.stage = in.stage_of(at);
-  ask.run = in.run_of(at);
+  ask.run = in.legal_run_of(at);
   if (ask.run == nullptr) return std::nullopt;
-  if (!ask.run->is_legal()) {
-    const Rule* rule = first_broken(ask.run->problem(), ask.run->plan());
-    const std::string broken =
-        rule == nullptr ? ""
-                        : std::string(rule->id) + ": " + rule->numbers(ask.run->problem(), ask.run->plan());
-    at.refuse("run", "legal", "be a legal plan; it breaks " + broken, "change the degrees");
-    return std::nullopt;
-  }
   if (answer(ask)) return ask;
   at.refuse("item", "unknown-item", "be the id of a number of this plan",
             "see trainplan explain MODEL CLUSTER --list");
@@ -154,6 +146,12 @@ bool read_value(ValidationReader& in, const Reader& at, Check& check) {
   return read_figure(in, at, got->dim, check);
 }
 
+bool same_dimension(const Reader& at, std::string_view key, const Ask& one, const Ask& other) {
+  if (answer(one)->dim == answer(other)->dim) return true;
+  at.refuse(key, "dimension", "be two questions about the same kind of quantity", "give both the same unit");
+  return false;
+}
+
 bool read_less(ValidationReader& in, const Reader& at, Check& check) {
   const auto sides = at.objects("less");
   if (sides.size() != 2) {
@@ -162,7 +160,7 @@ bool read_less(ValidationReader& in, const Reader& at, Check& check) {
     return false;
   }
   auto less = read_ask(in, sides[0]), more = read_ask(in, sides[1]);
-  if (!less || !more) return false;
+  if (!less || !more || !same_dimension(at, "less", *less, *more)) return false;
   check.kind = Check::Kind::Less;
   check.ask = std::move(*less);
   check.other = std::move(*more);
@@ -177,7 +175,7 @@ bool read_equal(ValidationReader& in, const Reader& at, Check& check) {
     return false;
   }
   auto ask = read_ask(in, sides[0]), other = read_ask(in, sides[1]);
-  if (!ask || !other) return false;
+  if (!ask || !other || !same_dimension(at, "equal", *ask, *other)) return false;
   check.ask = std::move(*ask);
   check.low = check.high = answer(*other)->number;
   return true;
@@ -199,7 +197,7 @@ bool read_legality(ValidationReader& in, const Reader& at, Check& check) {
 bool read_fit(ValidationReader& in, const Reader& at, Check& check) {
   check.kind = Check::Kind::Fits;
   check.yes = at.boolean("fits").value_or(true);
-  check.ask.run = in.run_of(at);
+  check.ask.run = in.legal_run_of(at);
   if (check.title.empty()) check.title = "verdict";
   return check.ask.run != nullptr;
 }
@@ -211,7 +209,7 @@ bool read_allocation(ValidationReader& in, const Reader& at, Check& check) {
   const auto bytes = in.quantity(at, "allocation", &kBytes);
   check.low = check.high = bytes.value_or(0);
   check.ask.stage = in.stage_of(at);
-  check.ask.run = in.run_of(at);
+  check.ask.run = in.legal_run_of(at);
   return check.ask.run != nullptr && bytes.has_value() && !check.name.empty();
 }
 

@@ -31,6 +31,8 @@ class ValidationReader {
 
   /// The run of a row: its model, accelerator, number of GPUs and fields. Nothing when an error was recorded.
   std::shared_ptr<const PinnedRun> run_of(const Reader& row);
+  /// The same where numbers are asked of it: its plan must be legal and have the stage.
+  std::shared_ptr<const PinnedRun> legal_run_of(const Reader& row);
   /// "fullest", "first", "last" or a number.
   int stage_of(const Reader& row) const;
   /// A quantity written under a key; its dimension where `dim` is null.

@@ -7,6 +7,7 @@
 #include "text.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/units.hpp"
+#include "trainplan/plan/rules.hpp"
 #include "validation_reader.hpp"
 
 namespace trainplan {
@@ -129,6 +130,22 @@ std::shared_ptr<const PinnedRun> ValidationReader::run_of(const Reader& row) {
   for (const Issue& issue : pinned->issues().all()) issues_.add(issue);
   blame(first, row.pointer("run"), true);
   return pinned;
+}
+
+std::shared_ptr<const PinnedRun> ValidationReader::legal_run_of(const Reader& row) {
+  auto run = run_of(row);
+  if (run == nullptr || run->issues().has_errors()) return nullptr;
+  if (const Rule* rule = first_broken(run->problem(), run->plan())) {
+    row.refuse("run", "legal",
+               "be a legal plan; it breaks " + std::string(rule->id) + ": " +
+                   rule->numbers(run->problem(), run->plan()),
+               "change the degrees");
+    return nullptr;
+  }
+  if (stage_of(row) < run->plan().pp) return run;
+  row.refuse("stage", "stage-range",
+             "be a stage of the plan, from 0 to " + std::to_string(run->plan().pp - 1), "try \"last\"");
+  return nullptr;
 }
 
 int ValidationReader::stage_of(const Reader& row) const {

@@ -116,6 +116,18 @@ TEST_CASE("every mistake of measured rows is told with its place") {
   CHECK(find_issue(issues, "whole-nodes", "/rows/2/gpus") != nullptr);
 }
 
+TEST_CASE("a measured plan must be legal and have the stage") {
+  const Issues issues = mistakes(R"({"kind": "measured", "title": "t",
+    "defaults": {"gpu": "h100-sxm", "gpus": 8, "model": "llama8b"},
+    "rows": [{"id": "a", "run": {"tp": 3}, "peak": "1 GiB"},
+             {"id": "b", "run": {"pp": 2}, "stage": 2, "peak": "1 GiB"},
+             {"id": "c", "run": {"pp": 2, "sharding": "hsdp"}, "peak": "1 GiB"}]})");
+  CAPTURE(listed(issues));
+  CHECK(find_issue(issues, "legal", "/rows/0/run") != nullptr);
+  CHECK(find_issue(issues, "stage-range", "/rows/1/stage") != nullptr);
+  CHECK(find_issue(issues, "legal", "/rows/2/run") != nullptr);
+}
+
 TEST_CASE("every mistake of a check is told with its place") {
   const auto issue = [](const std::string& check, const char* rule, const char* below) {
     const Issues issues = mistakes(with_check(check));
@@ -132,6 +144,8 @@ TEST_CASE("every mistake of a check is told with its place") {
   issue(R"({"peak": "h101", "expect": "1 TFLOP/s"})", "not-found", "/peak");
   issue(R"({"expect": 1})", "question", "/calc");
   issue(R"({"less": [{"value": 1}]})", "two-questions", "/less");
+  issue(R"({"less": [{"value": 1}, {"value": "1 GiB"}]})", "dimension", "/less");
+  issue(R"({"equal": [{"value": "1 s"}, {"value": "1 GiB"}]})", "dimension", "/equal");
   issue(R"({"legal": false, "model": "llama8b", "gpu": "h100-sxm", "gpus": 8})", "missing-key", "/rule");
   issue(R"({"item": "memory.stat", "expect": "1 GiB", "model": "llama8b", "gpu": "h100-sxm", "gpus": 8})",
         "unknown-item", "/item");
