@@ -10,6 +10,8 @@
 #include "output.hpp"
 #include "question.hpp"
 #include "trainplan/io/suggest.hpp"
+#include "trainplan/io/units.hpp"
+#include "trainplan/report/allocation_report.hpp"
 #include "trainplan/report/explain_report.hpp"
 #include "trainplan/report/plan_sections.hpp"
 
@@ -22,6 +24,7 @@ struct ExplainOptions {
   OutputOptions output;
   int stage = -1;
   bool list = false;
+  std::string allocation;
 };
 
 /// A stage whose ledger has the item, -1 without one. Stages differ at the ends only.
@@ -69,12 +72,27 @@ Issue unknown_item(const Trial& t, const Ledger& ledger, int stage, const std::s
   return issue;
 }
 
+/// The bytes of --allocation; 0 when it was not given or is wrong.
+double allocation_bytes(const std::string& text, Issues& issues) {
+  if (text.empty()) return 0;
+  const Measure m = parse_quantity(text, kBytes);
+  if (m && m.value > 0) return m.value;
+  issues.add({.rule = "quantity",
+              .pointer = "--allocation",
+              .got = text,
+              .must = "be " + example_of(kBytes) + (m ? "" : "; it " + m.error),
+              .hint = "try 16.83GiB"});
+  return 0;
+}
+
 int run_explain(const ExplainOptions& options) {
   Issues issues;
   std::vector<std::string> words = options.run.words;
-  const std::string item = !options.list && words.size() >= 2 ? words.back() : "";
+  const bool whole_plan = options.list || !options.allocation.empty();
+  const double asked = allocation_bytes(options.allocation, issues);
+  const std::string item = !whole_plan && words.size() >= 2 ? words.back() : "";
   if (!item.empty()) words.pop_back();
-  if (words.empty() || words.size() > 2 || (item.empty() && !options.list)) {
+  if (words.empty() || words.size() > 2 || (item.empty() && !whole_plan)) {
     issues.add({.rule = "usage",
                 .pointer = "trainplan explain",
                 .must = "name a model and a cluster (or a run file) and an item",
@@ -92,6 +110,10 @@ int run_explain(const ExplainOptions& options) {
                 .must = "be a stage of the plan, from 0 to " + std::to_string(t.plan.pp - 1),
                 .hint = "try 0"});
   if (issues.has_errors()) return emit(issues, options.output);
+  if (asked > 0) {
+    const auto stages = stage_allocations(t.problem, t.plan, options.stage);
+    return emit(allocation_report(stages, asked, question->title()), options.output);
+  }
   const int stage = options.stage >= 0 ? options.stage : t.cost.stage;
   const Ledger ledger = explain(t.problem, t.plan, stage);
   const std::string title = question->title() + ", GPU of stage " + std::to_string(stage);
@@ -113,6 +135,10 @@ void add_explain(CLI::App& app, Outcome& outcome) {
   command->add_option("--stage", options->stage, "pipeline stage (default: the fullest)")
       ->check(CLI::Range(0, 65535));
   command->add_flag("--list", options->list, "list the items instead");
+  command
+      ->add_option("--allocation", options->allocation,
+                   "name the tensor of a failed request, such as 16.83GiB")
+      ->type_name("SIZE");
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_explain(*options); });
 }

@@ -8,14 +8,17 @@
 #include <string_view>
 
 #include "trainplan/cost/activations.hpp"
+#include "trainplan/cost/allocations.hpp"
 #include "trainplan/cost/checkpoint.hpp"
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/compute.hpp"
 #include "trainplan/cost/degrees.hpp"
+#include "trainplan/cost/diagnosis.hpp"
 #include "trainplan/cost/goodput.hpp"
 #include "trainplan/cost/losses.hpp"
 #include "trainplan/cost/memory.hpp"
 #include "trainplan/cost/money.hpp"
+#include "trainplan/cost/offload.hpp"
 #include "trainplan/cost/params.hpp"
 #include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/cost/schedule.hpp"
@@ -49,6 +52,8 @@ inline constexpr std::array kChapters{
     chapter<StateFormulas>("state", "Training state"),
     chapter<ActivationFormulas>("activations", "Activations"),
     chapter<MemoryFormulas>("memory", "Memory of a GPU"),
+    chapter<AllocationFormulas>("allocations", "Single requests"),
+    chapter<OffloadFormulas>("offload", "Host memory, buckets, experts"),
     chapter<RuleOfThumbFormulas>("rules-of-thumb", "Rules of thumb"),
     chapter<ComputeFormulas>("compute", "FLOPs and utilisation"),
     chapter<CommFormulas>("comm", "Communication"),
@@ -60,6 +65,7 @@ inline constexpr std::array kChapters{
     chapter<GoodputFormulas>("goodput", "Failures and goodput"),
     chapter<StabilityFormulas>("stability", "Spikes and number formats"),
     chapter<MoneyFormulas>("money", "Time and money"),
+    chapter<DiagnosisFormulas>("diagnosis", "What a measurement implies"),
 };
 
 inline constexpr std::size_t kFormulaCount = [] {

@@ -1,0 +1,198 @@
+/// Single tensors that a training job asks for, so that a request that failed can be named.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainplan/cost/activations.hpp"
+#include "trainplan/cost/inputs.hpp"
+#include "trainplan/cost/memory.hpp"
+#include "trainplan/cost/params.hpp"
+#include "trainplan/cost/state.hpp"
+#include "trainplan/trace/chapter.hpp"
+
+namespace trainplan {
+
+inline constexpr Formula expert_stack{
+    "expert_stack", "weights of the experts of one GPU, stacked",
+    Source{"megatron-lm", "parallel_state.py: an expert parallel rank holds E / ep experts of each layer"},
+    std::array{Arg{"layers", "L_e", "layers with experts"}, Arg{"experts", "E", "routed experts of a layer"},
+               Arg{"ep", "ep", "expert parallel degree", 1},
+               Arg{"etp", "etp", "expert tensor parallel degree", 1},
+               Arg{"n", "n_mlp", "matrices of an expert: 3 gated, 2 plain", 2, 3},
+               Arg{"h", "h", "hidden size"}, Arg{"f", "f_e", "width of an expert"}},
+    []<class N>(Count<N> layers, Count<N> experts, Count<N> ep, Count<N> etp, Count<N> n, Count<N> h,
+                Count<N> f) { return as<kParams>(layers * experts * n * h * f / (ep * etp)); }};
+
+inline constexpr Formula score_matrix{
+    "score_matrix", "attention scores of one micro-batch and layer, as one tensor",
+    Source{"korthikanti-2022", "section 4.1: a s^2 b elements"},
+    std::array{Arg{"a", "a", "attention heads"}, Arg{"tokens", "T", "tokens"},
+               Arg{"s", "s", "keys that a query sees"}, Arg{"element", "e", "bytes of an element"},
+               Arg{"t", "t", "tensor parallel degree", 1}},
+    []<class N>(Count<N> a, Tokens<N> tokens, Tokens<N> s, BytesPerToken<N> element, Count<N> t) {
+      return a * tokens * element * as<kCount>(s) / t;
+    }};
+
+/// Items of the ledger whose id begins so are single requests.
+inline constexpr std::string_view kAllocationPrefix = "allocation.";
+/// Elements of DeepSpeed's buckets unless its configuration says otherwise (reduce_bucket_size).
+inline constexpr double kDefaultBucket = 5e8;
+
+namespace detail {
+
+/// Files each tensor twice: with elements of the training precision and with fp32 ones.
+class AllocationList {
+  Explain& rec_;
+  std::string half_;
+
+  struct Form {
+    std::string suffix;
+    double bytes;
+  };
+  std::vector<Form> forms() const { return {{half_, 2}, {"fp32", 4}}; }
+
+ public:
+  AllocationList(Explain& rec, DType precision) : rec_(rec), half_(name_of(precision)) {}
+
+  template <class F, class... Q>
+  void weights(const std::string& id, const std::string& title, const F& formula, Params<Sym> params,
+               Q... rest) {
+    for (const Form& f : forms()) {
+      const std::string name = std::string(kAllocationPrefix) + id + "." + f.suffix,
+                        text = title + ", " + f.suffix;
+      const auto width = rec_.in<BytesPerParam<>>({"w", "bytes of an element", f.suffix}, f.bytes);
+      rec_.apply(formula, {name, name, text}, params, width, rest...);
+    }
+  }
+  /// `make` gets the bytes of an element and returns the tensor's.
+  void activation(const std::string& id, const std::string& title, auto make) {
+    for (const Form& f : forms()) {
+      const std::string name = std::string(kAllocationPrefix) + id + "." + f.suffix,
+                        text = title + ", " + f.suffix;
+      const auto element = rec_.in<BytesPerToken<>>({"e", "bytes of an element", f.suffix}, f.bytes);
+      make(Item{name, name, text}, element);
+    }
+  }
+};
+
+inline std::int64_t stage_begin(const ModelSpec& m, const Plan& plan, int stage) {
+  std::int64_t begin = 0;
+  for (int i = 0; i < stage; ++i) begin += stage_layers(m, plan, i);
+  return begin;
+}
+
+/// Matrices of a layer and of the tables, flat buffers of a stage and of the model.
+inline void weight_allocations(Explain& rec, AllocationList& list, const Inputs<Sym>& in,
+                               const Problem& problem, const Plan& plan, const ParamsCost<Sym>& params) {
+  const auto flat = [&](const std::string& id, const std::string& title, Params<Sym> n) {
+    list.weights(id, title, model_state_bytes, n);
+  };
+  flat("model", "whole model as one buffer", params.total);
+  flat("stage", "parameters of this GPU as one buffer (weights or gradients)", params.stage);
+  if (plan.shard > 1) {
+    list.weights("shard", "this GPU's shard as one buffer (master, moment or gradient)", sharded_state,
+                 params.stage, in.shard);
+    flat("layer", "one layer, gathered", params.layer_local);
+  }
+  const auto matrix = [&](const std::string& id, const std::string& title, Count<Sym> rows,
+                          Count<Sym> columns) {
+    flat(id, title,
+         rec.item({"allocation_matrix." + id, "N_" + id, "elements of: " + title},
+                  as<kParams>(rows * columns / in.tp)));
+  };
+  matrix("qkv", "query, key and value projections of a layer", in.hidden, in.query + 2.0 * in.kv);
+  matrix("projection", "output projection of a layer", in.query, in.hidden);
+  if (problem.model().ffn > 0) {
+    matrix("up", "up projections of an MLP", in.hidden, (in.mlp_matrices - 1.0) * in.ffn);
+    matrix("down", "down projection of an MLP", in.ffn, in.hidden);
+  }
+  matrix("table", "embedding or head table", params.padded_vocabulary, in.hidden);
+  flat("bucket", "one bucket of DeepSpeed's default size",
+       rec.in<Params<>>({"n_bucket", "elements of a bucket", "DeepSpeed, reduce_bucket_size"},
+                        kDefaultBucket));
+}
+
+inline void expert_allocations(Explain& rec, AllocationList& list, const Inputs<Sym>& in,
+                               const Problem& problem, const Plan& plan, int stage) {
+  const ModelSpec& m = problem.model();
+  if (!m.is_sparse()) return;
+  const std::int64_t begin = stage_begin(m, plan, stage);
+  const std::int64_t sparse = m.sparse_layers(begin, begin + stage_layers(m, plan, stage));
+  const auto stacked = [&](const std::string& id, const std::string& title, std::int64_t layers) {
+    const auto n = rec.apply(
+        expert_stack, {"allocation_matrix." + id, "N_" + id, "elements of: " + title},
+        count(rec, "L_e", "layers with experts", m.origin, "", layers),
+        count(rec, "E", "routed experts of a layer", m.origin, "", m.experts.count),
+        count(rec, "ep", "expert parallel degree", "plan", "/ep", plan.ep),
+        count(rec, "etp", "expert tensor parallel degree", "plan", "/etp", plan.etp), in.mlp_matrices,
+        in.hidden,
+        count(rec, "f_e", "width of an expert", m.origin, "/moe_intermediate_size", m.experts.width));
+    list.weights(id, title, model_state_bytes, n);
+  };
+  stacked("layer_experts", "experts of one layer on this GPU", 1);
+  stacked("experts", "experts of this GPU, all layers of the stage", sparse);
+}
+
+inline void activation_allocations(Explain& rec, AllocationList& list, const Inputs<Sym>& in,
+                                   const Problem& problem, const ParamsCost<Sym>& params) {
+  const auto tokens =
+      rec.apply(tokens_per_gpu, {"activations.tokens", "T", ""}, in.micro_batch, in.sequence, in.cp);
+  const auto tensor = [&](const std::string& id, const std::string& title, Count<Sym> width,
+                          Count<Sym> ways) {
+    list.activation(id, title, [&](const Item& item, BytesPerToken<Sym> e) {
+      rec.apply(activation_tensor, item, tokens, width, e, ways);
+    });
+  };
+  list.activation("logits", "logits of a micro-batch", [&](const Item& item, BytesPerToken<Sym> e) {
+    rec.apply(logits_bytes, item, tokens, params.padded_vocabulary, e, in.tp);
+  });
+  list.activation("scores", "attention scores of a layer", [&](const Item& item, BytesPerToken<Sym> e) {
+    rec.apply(score_matrix, item, in.heads, tokens, in.sequence, e, in.tp);
+  });
+  const Count<Sym> one = rec.in<Count<>>({"1", "ranks that share it", ""}, 1);
+  tensor("hidden", "hidden states of a micro-batch", in.hidden, one);
+  tensor("qkv_output", "queries, keys and values of a micro-batch", in.query + 2.0 * in.kv, in.tp);
+  if (problem.model().ffn > 0)
+    tensor("up_output", "up projections of a micro-batch", (in.mlp_matrices - 1.0) * in.ffn, in.tp);
+}
+
+}  // namespace detail
+
+/// Single requests of one GPU of the stage, among the items that they are made of.
+inline Ledger allocations(const Problem& problem, const Plan& plan, int stage) {
+  Explain rec;
+  const Inputs<Sym> in = bind(rec, problem, plan);
+  const ParamsCost<Sym> params = params_cost(rec, in, problem, plan, stage);
+  detail::AllocationList list(rec, problem.recipe.precision);
+  detail::weight_allocations(rec, list, in, problem, plan, params);
+  detail::expert_allocations(rec, list, in, problem, plan, stage);
+  detail::activation_allocations(rec, list, in, problem, params);
+  return rec.take_ledger();
+}
+
+/// How far one size is from another, relative to the second.
+inline double distance(double bytes, double from) { return std::abs(bytes - from) / from; }
+
+/// Equal to the last digit that an out-of-memory message shows, which are MiB or hundredths of GiB.
+inline constexpr double kExactAllocation = 1e-3, kNearAllocation = 1e-2;
+inline bool is_exact(double bytes, double asked) { return distance(bytes, asked) <= kExactAllocation; }
+
+/// The requests of a ledger, nearest to the size first.
+inline std::vector<const LineItem*> nearest_allocations(const Ledger& ledger, double asked) {
+  std::vector<const LineItem*> found;
+  for (const LineItem& item : ledger.items())
+    if (item.id.starts_with(kAllocationPrefix)) found.push_back(&item);
+  std::stable_sort(found.begin(), found.end(), [&](const LineItem* a, const LineItem* b) {
+    return distance(a->value, asked) < distance(b->value, asked);
+  });
+  return found;
+}
+
+using AllocationFormulas = Chapter<expert_stack, score_matrix>;
+
+}  // namespace trainplan
