@@ -52,6 +52,7 @@ inline bool applies(When when, const Recipe& recipe, const Plan& plan) {
     case When::DeferredSync: return !plan.sync_each_micro_batch;
     case When::SyncEachMicroBatch: return plan.sync_each_micro_batch;
     case When::Gradient16Bit: return recipe.gradient != DType::Fp32;
+    case When::Moments16Bit: return recipe.moments != DType::Fp32;
     case When::GatheredOnce: return !plan.reshard && plan.pp > 1;
     case When::GatheredEachMicroBatch: return plan.reshard || plan.pp == 1;
   }
@@ -63,6 +64,7 @@ constexpr double width_of(Width width, double fixed, const Recipe& recipe) {
     case Width::Fixed: return fixed;
     case Width::GradientDType: return bytes_of(recipe.gradient);
     case Width::ReduceDType: return bytes_of(recipe.reduce);
+    case Width::MomentDType: return bytes_of(recipe.moments);
   }
   return fixed;
 }
@@ -91,8 +93,9 @@ BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, const 
   const double width = width_of(row.width, row.bytes_per_param, problem.recipe);
   if constexpr (R::traced) {
     const std::string origin = row.width == Width::GradientDType ? "run /gradient_dtype"
-                               : row.width == Width::ReduceDType
-                                   ? "run /reduce_dtype"
+                               : row.width == Width::ReduceDType ? "run /reduce_dtype"
+                               : row.width == Width::MomentDType
+                                   ? "run /moment_dtype"
                                    : problem.profile().origin + " " + row.source;
     return rec.template in<Q>({symbol, "bytes per parameter: " + row.title, origin}, width);
   } else {
