@@ -106,12 +106,13 @@ std::optional<Document> shipped_config(std::string_view kind, std::string_view n
 }
 
 std::optional<Document> find_config(std::string_view kind, std::string_view name, Issues& issues,
-                                    const std::string& directory, const Issue& where, bool array) {
+                                    const std::string& directory, const Issue& where, bool array,
+                                    Spelling spelling) {
   const std::string path = name.empty() ? std::string{} : local_file(name, directory);
   if (!path.empty()) {
     std::optional<std::string> text = read_file(path, issues);
     if (!text) return std::nullopt;
-    return open_document(std::move(*text), path, path, issues, array);
+    return open_document(std::move(*text), path, path, issues, array, spelling);
   }
   if (const Shipped* s = find_shipped(kind, name)) return open_shipped(*s, issues, array);
   std::error_code failed;

@@ -16,7 +16,7 @@ namespace trainplan {
 /// when there is none.
 std::optional<Document> find_config(std::string_view kind, std::string_view name, Issues& issues,
                                     const std::string& directory = {}, const Issue& where = {},
-                                    bool array = false);
+                                    bool array = false, Spelling spelling = Spelling::Strict);
 
 /// The shipped config alone, where a file that happens to lie in the current directory must not decide.
 std::optional<Document> shipped_config(std::string_view kind, std::string_view name, Issues& issues,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -167,6 +168,40 @@ bool explain_syntax(Refusal& refuse, std::size_t offset, const std::string& toke
                    reason.empty() ? "be legal JSON" : "be legal JSON: " + reason, way_out(word, c, reason));
 }
 
+/// Numbers that Python's json module writes, and for each a zero of the same length that no one writes: the
+/// parser sees the zero, so that all places stay as they are.
+struct NotFinite {
+  std::string_view word, zero;
+  double value;
+};
+constexpr NotFinite kNotFinite[] = {
+    {"-Infinity", "-0E888888", -std::numeric_limits<double>::infinity()},
+    {"Infinity", "0E888888", std::numeric_limits<double>::infinity()},
+    {"NaN", "0E8", std::numeric_limits<double>::quiet_NaN()},
+};
+
+std::string without_not_finite(std::string_view text) {
+  std::string out(text);
+  const auto part_of_word = [&](std::size_t at) {
+    const char c = at < text.size() ? text[at] : ' ';
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.';
+  };
+  bool quoted = false;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (quoted && out[i] == '\\') {
+      ++i;
+    } else if (out[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      for (const NotFinite& n : kNotFinite)
+        if (text.substr(i).starts_with(n.word) && !part_of_word(i + n.word.size()) &&
+            (i == 0 || !part_of_word(i - 1)))
+          out.replace(i, n.zero.size(), n.zero);
+    }
+  }
+  return out;
+}
+
 /// Builds the document and refuses what nlohmann's own builder lets pass: repeated keys, 2^64.
 class Builder {
   struct Level {
@@ -178,6 +213,7 @@ class Builder {
   std::vector<Level> open_;
   std::map<std::string, int> repeated_;  // pointer -> times seen
   int refusals_ = 0;
+  bool lenient_;
 
   json* put(json value) {
     if (open_.empty()) {
@@ -215,7 +251,7 @@ class Builder {
   }
 
  public:
-  explicit Builder(Refusal& refuse) : refuse_(refuse) {}
+  Builder(Refusal& refuse, bool lenient) : refuse_(refuse), lenient_(lenient) {}
   bool ok() const { return refusals_ == 0; }
   json take() { return std::move(root_); }
 
@@ -224,7 +260,9 @@ class Builder {
   bool number_integer(json::number_integer_t v) { return put(v), true; }
   bool number_unsigned(json::number_unsigned_t v) { return put(v), true; }
   bool number_float(json::number_float_t v, const std::string& text) {
-    if (text.find_first_of(".eE") == std::string::npos && ++refusals_ <= kMaxRefusals) {
+    for (const NotFinite& n : kNotFinite)
+      if (lenient_ && text == n.zero) return put(n.value), true;
+    if (!lenient_ && text.find_first_of(".eE") == std::string::npos && ++refusals_ <= kMaxRefusals) {
       const std::string at = pointer();  // what follows may be broken, but the walk to it never gets there
       refuse_.at(locate(refuse_.text(), at).value, "json-number", text, "be an integer of at most 64 bits",
                  "try a smaller number", at);
@@ -260,7 +298,7 @@ std::string_view without_bom(std::string_view text) {
   return text;
 }
 
-std::optional<json> parse_json(std::string_view text, std::string_view file, Issues& issues) {
+std::optional<json> parse_json(std::string_view text, std::string_view file, Issues& issues, bool lenient) {
   Refusal refuse(text, file, issues);
   if (text.size() > kMaxFileBytes) {
     refuse.at(0, "file-too-large", std::to_string(text.size()) + " bytes", "be at most 4 MiB", "shorten it");
@@ -273,8 +311,9 @@ std::optional<json> parse_json(std::string_view text, std::string_view file, Iss
     return std::nullopt;
   }
   if (!check_depth(refuse)) return std::nullopt;
-  Builder builder(refuse);
-  const bool read = json::sax_parse(text, &builder);
+  Builder builder(refuse, lenient);
+  const bool read =
+      lenient ? json::sax_parse(without_not_finite(text), &builder) : json::sax_parse(text, &builder);
   if (!read || !builder.ok()) return std::nullopt;
   return builder.take();
 }

@@ -37,7 +37,9 @@ std::optional<std::string> read_file(const std::string& path, Issues& issues);
 /// Without the byte order mark that some editors write.
 std::string_view without_bom(std::string_view text);
 
-/// `text` without a byte order mark. Every mistake becomes an issue of `file`.
-std::optional<nlohmann::json> parse_json(std::string_view text, std::string_view file, Issues& issues);
+/// `text` without a byte order mark. Every mistake becomes an issue of `file`. lenient: NaN, Infinity and
+/// integers of any length are read as what Python's json module writes with them.
+std::optional<nlohmann::json> parse_json(std::string_view text, std::string_view file, Issues& issues,
+                                         bool lenient = false);
 
 }  // namespace trainplan

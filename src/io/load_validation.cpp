@@ -31,10 +31,8 @@ constexpr std::string_view kSourceKeys[] = {"repo", "ref", "date"};
 
 constexpr Named<Reading> kReadings[] = {
     {"allocated", Reading::Allocated}, {"reserved", Reading::Reserved}, {"device", Reading::Device}};
-constexpr Named<RowGroup> kGroups[] = {{"all", RowGroup::All},
-                                       {"dense", RowGroup::Dense},
-                                       {"moe", RowGroup::Sparse},
-                                       {"measured", RowGroup::Measured}};
+constexpr Named<RowGroup> kGroups[] = {
+    {"all", RowGroup::All}, {"dense", RowGroup::Dense}, {"moe", RowGroup::Sparse}};
 constexpr Named<bool> kKinds[] = {{"measured", true}, {"cases", false}};
 constexpr Named<BoundKind> kBounds[] = {{"mean", BoundKind::Mean},
                                         {"median", BoundKind::Median},

@@ -62,12 +62,21 @@ std::optional<std::int64_t> whole(const json& value, Spelling spelling) {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), n);
     if (status == std::errc{} && end == text.data() + text.size()) return n;
   }
-  return std::nullopt;
+  const bool same = value.is_array() && !value.empty() &&
+                    std::all_of(value.begin(), value.end(), [&](const json& e) { return e == value[0]; });
+  return same && !value[0].is_array() ? whole(value[0], spelling) : std::nullopt;
+}
+
+/// The entries of a list of whole numbers that are not all the same.
+bool unequal(const json& value, Spelling spelling) {
+  if (!value.is_array() || value.size() < 2) return false;
+  return std::all_of(value.begin(), value.end(),
+                     [&](const json& e) { return e.is_null() || whole(e, spelling).has_value(); });
 }
 
 std::string try_integer(const json& value, std::int64_t lo, std::int64_t hi) {
   std::optional<double> near;
-  if (value.is_number()) near = value.get<double>();
+  if (value.is_number() && !std::isnan(value.get<double>())) near = value.get<double>();
   if (value.is_string()) {
     const Measure m = parse_quantity(value.get_ref<const std::string&>(), kCount);
     if (m && m.word == UnitWord::None) near = m.value;
@@ -80,9 +89,9 @@ std::string try_integer(const json& value, std::int64_t lo, std::int64_t hi) {
 }  // namespace
 
 std::optional<Document> open_document(std::string text, std::string file, std::string origin, Issues& issues,
-                                      bool array) {
+                                      bool array, Spelling spelling) {
   text.erase(0, text.size() - without_bom(text).size());
-  std::optional<json> root = parse_json(text, file, issues);
+  std::optional<json> root = parse_json(text, file, issues, spelling == Spelling::Lenient);
   if (!root) return std::nullopt;
   if (array ? !root->is_array() : !root->is_object()) {
     const Place place = place_of(text, locate(text, "").value);
@@ -159,6 +168,10 @@ std::optional<std::int64_t> Reader::integer(std::string_view key, std::int64_t l
   if (v == nullptr) return std::nullopt;
   const auto n = whole(*v, spelling_);
   if (n && *n >= lo && *n <= hi) return n;
+  if (!n && spelling_ == Spelling::Lenient && unequal(*v, spelling_)) {
+    refuse(key, "per-layer", "be the same in every layer", "a model with unequal layers cannot be counted");
+    return std::nullopt;
+  }
   refuse(key, n ? "range" : "integer",
          "be an integer from " + std::to_string(lo) + " to " + std::to_string(hi), try_integer(*v, lo, hi));
   return std::nullopt;
@@ -206,6 +219,24 @@ std::vector<std::string> Reader::strings(std::string_view key) const {
     return out;
   }
   for (const json& e : *v) out.push_back(e.get<std::string>());
+  return out;
+}
+
+std::vector<std::int64_t> Reader::integers(std::string_view key, std::int64_t lo, std::int64_t hi) const {
+  std::vector<std::int64_t> out;
+  const json* v = value(key);
+  if (v == nullptr) return out;
+  const auto legal = [&](const json& e) {
+    const auto n = e.is_array() ? std::nullopt : whole(e, spelling_);
+    return n && *n >= lo && *n <= hi;
+  };
+  if (!v->is_array() || !std::all_of(v->begin(), v->end(), legal)) {
+    refuse(key, "integers",
+           "be an array of integers from " + std::to_string(lo) + " to " + std::to_string(hi),
+           "write [" + std::to_string(lo) + ", ...]");
+    return out;
+  }
+  for (const json& e : *v) out.push_back(*whole(e, spelling_));
   return out;
 }
 

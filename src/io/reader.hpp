@@ -26,9 +26,12 @@ struct Document {
   mutable int mistakes = 0;
 };
 
+/// Files written by other tools spell numbers as "8192" and 8192.0 too, and know NaN and Infinity.
+enum class Spelling : bool { Strict, Lenient };
+
 /// `text` must hold a JSON object (or array, where that is said).
 std::optional<Document> open_document(std::string text, std::string file, std::string origin, Issues& issues,
-                                      bool array = false);
+                                      bool array = false, Spelling spelling = Spelling::Strict);
 
 /// One spelling of a choice.
 template <class E>
@@ -46,9 +49,6 @@ std::vector<std::string_view> names_of(const Choices& choices, bool all = true) 
   }
   return names;
 }
-
-/// Files written by other tools spell numbers as "8192" and 8192.0 too.
-enum class Spelling : bool { Strict, Lenient };
 
 /// One object of a document. Keys that begin with '_' are comments. A read returns nothing when the key is
 /// missing, null or wrong; only the last is a mistake.
@@ -91,11 +91,13 @@ class Reader {
   /// Records every key that is none of these.
   void allow(std::span<const std::string_view> keys) const;
 
+  /// Lenient: a list with one value for each layer is that value when all are equal.
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t lo, std::int64_t hi) const;
   std::optional<double> real(std::string_view key, double lo, double hi) const;
   std::optional<bool> boolean(std::string_view key) const;
   std::optional<std::string> string(std::string_view key) const;
   std::vector<std::string> strings(std::string_view key) const;
+  std::vector<std::int64_t> integers(std::string_view key, std::int64_t lo, std::int64_t hi) const;
   template <class E>
   std::optional<E> choice(std::string_view key, std::span<const Named<E>> choices) const {
     const auto names = names_of(choices), usual = names_of(choices, false);

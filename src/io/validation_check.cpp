@@ -117,6 +117,10 @@ bool read_figure(ValidationReader& in, const Reader& at, Dim dim, Check& check) 
   const json& expect = at.node().at("expect");
   const std::string text = expect.is_array() && !expect.empty() ? expect.front().dump() : expect.dump();
   if (dim == kCount && text.find('%') != std::string::npos) check.unit = Unit::Share;
+  if (dim == kBytes)
+    check.unit = text.find("MiB") != std::string::npos  ? Unit::Request
+                 : text.find("iB") != std::string::npos ? Unit::Memory
+                                                        : Unit::Traffic;
   if (!expect.is_array()) {
     const auto figure = in.quantity(at, "expect", &dim);
     check.low = check.high = figure.value_or(0);

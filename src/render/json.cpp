@@ -32,6 +32,7 @@ std::string base_unit(Unit unit) {
     case Unit::Count: return "";
     case Unit::Memory:
     case Unit::MemoryBoth:
+    case Unit::Request:
     case Unit::Traffic: return "bytes";
     case Unit::Time: return "seconds";
     case Unit::Share:

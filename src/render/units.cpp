@@ -154,6 +154,7 @@ std::string value_text(Value value) {
     case Unit::Count: return count_text(v);
     case Unit::Memory: return bytes_text(v, kBinary);
     case Unit::MemoryBoth: return bytes_text(v, kBinary) + " (" + bytes_text(v, kDecimal) + ")";
+    case Unit::Request: return joined(fixed(v / kMiB, std::abs(v) < 10 * kMiB ? 2 : 0), "", "MiB");
     case Unit::Traffic: return bytes_text(v, kDecimal);
     case Unit::Time: return time_text(v);
     case Unit::Share: return share_text(v);

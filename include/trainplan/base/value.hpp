@@ -12,6 +12,7 @@ enum class Unit : unsigned char {
   Count,       // an integer when it is one
   Memory,      // bytes, GiB
   MemoryBoth,  // bytes, GiB with GB beside it
+  Request,     // bytes, whole MiB, as messages of allocators have them
   Traffic,     // bytes, decimal GB
   Time,
   Share,   // 0.42 is 42 %

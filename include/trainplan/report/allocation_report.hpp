@@ -58,7 +58,7 @@ inline Table candidate_table(std::string key, const std::vector<Candidate>& list
           {{"id", "id"}, {"title", "tensor"}, {"size", "size"}, {"off", "off by"}, {"stage", "stage"}},
           {}};
   for (const Candidate& c : list)
-    t.rows.push_back({Code{c.item->id}, c.item->title, Value{c.item->value, Unit::MemoryBoth},
+    t.rows.push_back({Code{c.item->id}, c.item->title, Value{c.item->value, Unit::Request},
                       Value{c.item->value / asked - 1, Unit::Share},
                       Value{static_cast<double>(c.stage), Unit::Count}});
   return t;
@@ -83,7 +83,7 @@ inline Report allocation_report(const std::vector<StageAllocations>& stages, dou
   r.headline.push_back(!exact.empty() ? "a request of "
                        : found        ? "within 1 % of a request of "
                                       : "no tensor is within 1 % of a request of ");
-  r.headline.push_back(Value{asked, Unit::MemoryBoth});
+  r.headline.push_back(Value{asked, Unit::Request});
   if (!exact.empty()) r.headline.push_back(" is: " + exact.front().item->title);
   if (exact.empty() && found) r.headline.push_back(": " + near.front().item->title);
   if (!exact.empty()) {

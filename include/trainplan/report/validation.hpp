@@ -78,13 +78,13 @@ inline Table summary_table(const std::vector<ValidatedSet>& sets) {
           "",
           {{"set", "rows of"},
            {"rows", "rows"},
-           {"scored", "with measured memory, scored"},
+           {"scored", "memory scored"},
            {"mean", "mean error"},
            {"median", "median"},
            {"worst", "worst"},
-           {"low", "most too low"},
-           {"checks", "other checks"},
-           {"hold", "that hold"}},
+           {"low", "too low"},
+           {"checks", "checks"},
+           {"hold", "hold"}},
           {}};
   const auto count = [](std::size_t n) { return Value{static_cast<double>(n), Unit::Count}; };
   for (const ValidatedSet& v : sets) {
@@ -102,7 +102,8 @@ inline Table summary_table(const std::vector<ValidatedSet>& sets) {
   return t;
 }
 
-/// The bounds of all sets; `failed` is set when one does not hold.
+/// The bounds of all sets; `failed` is set when one does not hold. A bound on no rows says nothing, so it
+/// does not hold.
 inline Table bound_table(const std::vector<ValidatedSet>& sets, bool& failed) {
   Table t{"bounds",
           "",
@@ -116,13 +117,15 @@ inline Table bound_table(const std::vector<ValidatedSet>& sets, bool& failed) {
   for (const ValidatedSet& v : sets) {
     for (const Bound& b : v.set->bounds) {
       const bool least = b.kind == BoundKind::Scored;
-      const double value = value_of(errors_of(v, b.group), b.kind);
-      const bool holds = least ? value >= b.limit : value <= b.limit;
+      const Errors e = errors_of(v, b.group);
+      const double value = value_of(e, b.kind);
+      const bool holds = least ? value >= b.limit : e.scored > 0 && value <= b.limit;
       failed = failed || !holds;
       const Unit unit = least ? Unit::Count : Unit::Share;
       t.rows.push_back({v.set->title, std::string(kRowGroupNames[static_cast<int>(b.group)]),
-                        std::string(kBoundNames[static_cast<int>(b.kind)]), Value{value, unit},
-                        Value{b.limit, unit}, holds});
+                        std::string(kBoundNames[static_cast<int>(b.kind)]),
+                        least || e.scored > 0 ? Cell{Value{value, unit}} : Cell{}, Value{b.limit, unit},
+                        holds});
     }
   }
   return t;

@@ -152,8 +152,8 @@ inline Finding allocation_finding(const Check& check) {
   });
   const LineItem& item = named != near.end() ? **named : *near.front();
   out.title = item.title;
-  out.answer = Value{item.value, Unit::MemoryBoth};
-  out.figure = Value{check.low, Unit::MemoryBoth};
+  out.answer = Value{item.value, Unit::Request};
+  out.figure = Value{check.low, Unit::Request};
   out.ratio = item.value / check.low;
   out.holds = named != near.end();
   return out;

@@ -75,9 +75,9 @@ struct MeasuredRow {
   bool in_sample = false;                       // constants of the model were taken from it
 };
 
-/// Which rows a bound is about.
-enum class RowGroup : std::uint8_t { All, Dense, Sparse, Measured };
-inline constexpr std::string_view kRowGroupNames[] = {"all", "dense", "moe", "measured"};
+/// Which of the scored rows a bound is about.
+enum class RowGroup : std::uint8_t { All, Dense, Sparse };
+inline constexpr std::string_view kRowGroupNames[] = {"all", "dense", "moe"};
 /// What it bounds: errors are absolute but for Low, how much too low a row may be; Scored is the least number
 /// of rows.
 enum class BoundKind : std::uint8_t { Mean, Median, Worst, Low, Scored };

@@ -13,28 +13,87 @@
 
 namespace trainplan {
 
+inline constexpr std::int64_t kMaxExperts = std::int64_t{1} << 16;  // of one layer
+
+/// Attention: one kind of widths or the other.
+inline void validate_attention(Validator& v, const ModelSpec& m) {
+  const bool heads = v.range("/num_attention_heads", m.heads, 1, kMaxHeads);
+  if (m.is_latent()) {
+    const LatentAttention& a = m.latent;
+    v.range("/q_lora_rank", a.q_rank, 0, kMaxWidth);
+    v.range("/kv_lora_rank", a.kv_rank, 1, kMaxWidth);
+    v.range("/qk_nope_head_dim", a.nope_dim, 1, kMaxWidth);
+    v.range("/qk_rope_head_dim", a.rope_dim, 1, kMaxWidth);
+    v.range("/v_head_dim", a.v_dim, 1, kMaxWidth);
+    v.range("/index_n_heads", a.index_heads, 0, kMaxHeads);
+    v.range("/index_head_dim", a.index_dim, a.index_heads > 0 ? 1 : 0, kMaxWidth);
+    return;
+  }
+  const bool groups = v.range("/num_key_value_heads", m.kv_heads, 1, kMaxHeads);
+  v.range("/head_dim", m.head_dim, 1, kMaxHeads);
+  if (!heads || !groups || m.heads % m.kv_heads == 0) return;
+  std::int64_t near = m.kv_heads;
+  while (near > 1 && m.heads % near != 0) --near;
+  v.fail({.rule = "kv-heads-divide-heads",
+          .pointer = "/num_key_value_heads",
+          .got = std::to_string(m.kv_heads),
+          .must = "divide num_attention_heads = " + std::to_string(m.heads),
+          .hint = "try " + std::to_string(near)});
+}
+
+/// Routed experts, and the dense MLP of the layers that have none.
+inline void validate_experts(Validator& v, const ModelSpec& m) {
+  const bool dense = m.pattern.empty() || m.sparse_layers() < m.layers;
+  v.range("/intermediate_size", m.ffn, dense ? 1 : 0, kMaxWidth);
+  if (!m.is_sparse()) return;
+  v.range("/num_experts", m.experts.count, 1, kMaxExperts);
+  v.range("/moe_intermediate_size", m.experts.width, 1, kMaxWidth);
+  v.range("/n_shared_experts", m.experts.shared_width, 0, kMaxWidth);
+  v.range("/num_experts_per_tok", m.experts.per_token, 1, m.experts.count);
+}
+
+/// The list of layers is empty or complete, and says nothing that the rest of the shape does not know.
+inline void validate_pattern(Validator& v, const ModelSpec& m) {
+  const auto fail = [&](std::string got, std::string must) {
+    v.fail({.rule = "layer-list",
+            .pointer = "/layer_types",
+            .got = std::move(got),
+            .must = std::move(must),
+            .hint = "give one entry for each layer"});
+  };
+  if (m.pattern.empty()) {
+    if (m.is_sparse()) fail("no list of layers", "say which layers have routed experts");
+    return;
+  }
+  if (std::int64_t{static_cast<std::int64_t>(m.pattern.size())} != m.layers)
+    return fail(std::to_string(m.pattern.size()) + " layers",
+                "have num_hidden_layers = " + std::to_string(m.layers));
+  for (const LayerKind& k : m.pattern) {
+    if (k.sparse && !m.is_sparse()) return fail("a sparse layer", "have routed experts in the model");
+    if (k.span != Span::All && (k.positions < 1 || k.positions > kMaxVocab))
+      return fail(std::to_string(k.positions),
+                  "have windows from 1 to " + std::to_string(kMaxVocab) + " positions");
+  }
+}
+
 inline bool validate(const ModelSpec& m, Issues& issues) {
   Validator v{issues, m.origin};
   v.range("/hidden_size", m.hidden, 1, kMaxWidth);
-  v.range("/num_hidden_layers", m.layers, 1, kMaxLayers);
-  const bool heads = v.range("/num_attention_heads", m.heads, 1, kMaxHeads);
-  const bool groups = v.range("/num_key_value_heads", m.kv_heads, 1, kMaxHeads);
-  v.range("/head_dim", m.head_dim, 1, kMaxHeads);
-  v.range("/intermediate_size", m.ffn, 1, kMaxWidth);
+  const bool layers = v.range("/num_hidden_layers", m.layers, 1, kMaxLayers);
+  validate_attention(v, m);
+  if (layers) validate_pattern(v, m);
+  if (v.ok())
+    validate_experts(v, m);
+  else
+    v.range("/intermediate_size", m.ffn, 0, kMaxWidth);
   v.range("/vocab_size", m.vocab, 1, kMaxVocab);
   v.range("/max_position_embeddings", m.max_positions, 1, kMaxVocab);
-  v.range("/learned_positions", m.learned_positions, 0, kMaxVocab);
+  v.range("/learned_positions", m.learned_positions, 0, kMaxVocab + 2);
+  v.range("/word_embed_proj_dim", m.table_width, 0, kMaxWidth);
+  v.range("/num_nextn_predict_layers", m.mtp_layers, 0, kMaxLayers);
   v.range("/mlp_matrices", m.mlp_matrices, 2, 3);
-  v.range("/norm_vectors", m.norm_vectors, 1, 2);
-  if (heads && groups && m.heads % m.kv_heads != 0) {
-    std::int64_t near = m.kv_heads;
-    while (near > 1 && m.heads % near != 0) --near;
-    v.fail({.rule = "kv-heads-divide-heads",
-            .pointer = "/num_key_value_heads",
-            .got = std::to_string(m.kv_heads),
-            .must = "divide num_attention_heads = " + std::to_string(m.heads),
-            .hint = "try " + std::to_string(near)});
-  }
+  v.range("/norm_vectors", m.norm_vectors, 0, 2);
+  v.range("/block_norms", m.block_norms, 1, 4);
   return v.ok();
 }
 
