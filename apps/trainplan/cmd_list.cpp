@@ -13,6 +13,7 @@
 #include "output.hpp"
 #include "trainplan/cost/params.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/model_families.hpp"
 #include "trainplan/io/run_fields.hpp"
 #include "trainplan/io/shipped.hpp"
 #include "trainplan/io/suggest.hpp"
@@ -100,6 +101,13 @@ Report list_fields(Issues&) {
   return field_list_report(out);
 }
 
+Report list_model_families(Issues&) {
+  std::vector<ListedFamily> out;
+  for (const FamilyRow& f : list_families())
+    out.push_back({f.types, f.attention, f.mlp, f.norms, f.biases, f.tables});
+  return family_list_report(out);
+}
+
 using Lister = std::function<Report(Issues&)>;
 
 const std::map<std::string, Lister>& listers() {
@@ -107,6 +115,7 @@ const std::map<std::string, Lister>& listers() {
       {"models", list_models},
       {"clusters", [](Issues& issues) { return cluster_list_report(clusters(issues)); }},
       {"accelerators", list_accelerators},
+      {"families", list_model_families},
       {"frameworks", list_frameworks},
       {"formulas", [](Issues&) { return formula_list_report(formula_chapters(), true); }},
       {"fields", list_fields},

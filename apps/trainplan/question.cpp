@@ -121,6 +121,8 @@ Choice pinned_choice(const Planner& planner) {
   c.tp = run.tp.value_or(largest_tp(planner));
   c.pp = run.pp.value_or(run.vpp.value_or(1) > 1 ? 2 : 1);
   c.cp = run.cp.value_or(1);
+  c.ep = run.ep.value_or(1);
+  c.etp = run.etp.value_or(1);
   c.vpp = run.vpp;
   c.recompute = run.recompute.value_or(Recompute::None);
   c.recompute_layers = run.recompute_layers.value_or(0);

@@ -23,9 +23,9 @@ constexpr double kDefaultTolerance = 0.02;
 constexpr std::string_view kAskKeys[] = {"calc", "value", "args", "item",  "peak",          "model",
                                          "gpu",  "gpus",  "run",  "stage", "gpus_per_node", "cluster"};
 constexpr std::string_view kCheckKeys[] = {
-    "title", "calc",  "args",          "item",    "peak",       "model",    "gpu",       "gpus",
-    "run",   "stage", "gpus_per_node", "cluster", "expect",     "measured", "tolerance", "less",
-    "legal", "rule",  "nearest",       "fits",    "allocation", "name"};
+    "title", "calc",  "args",          "item",    "peak",   "model",      "gpu",       "gpus",
+    "run",   "stage", "gpus_per_node", "cluster", "expect", "measured",   "tolerance", "less",
+    "equal", "legal", "rule",          "nearest", "fits",   "allocation", "name"};
 
 bool plain(Dim dim) { return dim == kCount || dim == kTokens || dim == kParams; }
 
@@ -169,6 +169,20 @@ bool read_less(ValidationReader& in, const Reader& at, Check& check) {
   return true;
 }
 
+/// Two questions with one answer.
+bool read_equal(ValidationReader& in, const Reader& at, Check& check) {
+  const auto sides = at.objects("equal");
+  if (sides.size() != 2) {
+    at.refuse("equal", "two-questions", "be two questions", "write [{ ... }, { ... }]");
+    return false;
+  }
+  auto ask = read_ask(in, sides[0]), other = read_ask(in, sides[1]);
+  if (!ask || !other) return false;
+  check.ask = std::move(*ask);
+  check.low = check.high = answer(*other)->number;
+  return true;
+}
+
 bool read_legality(ValidationReader& in, const Reader& at, Check& check) {
   check.kind = Check::Kind::Legal;
   check.yes = at.boolean("legal").value_or(true);
@@ -224,6 +238,7 @@ std::optional<Check> read_check(ValidationReader& in, const Reader& at) {
   check.measured = at.boolean("measured").value_or(false);
   check.tolerance = in.quantity(at, "tolerance", &kCount).value_or(kDefaultTolerance);
   const bool ok = at.has("less")         ? read_less(in, at, check)
+                  : at.has("equal")      ? read_equal(in, at, check)
                   : at.has("legal")      ? read_legality(in, at, check)
                   : at.has("fits")       ? read_fit(in, at, check)
                   : at.has("allocation") ? read_allocation(in, at, check)

@@ -34,6 +34,33 @@ std::vector<std::string> texts_of(std::string_view kind) {
   return out;
 }
 
+/// Real files as their authors published them, also those that must be refused.
+std::vector<std::string> corpus_texts() {
+  std::vector<std::string> out;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(TRAINPLAN_ROOT) + "/tests/models")) {
+    if (entry.path().filename() == "index.json") continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    out.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  std::sort(out.begin(), out.end());  // a directory has no order
+  return out;
+}
+
+/// Members of every family, so that a mutated file asks for what its own family does not have.
+std::vector<std::string> model_members() {
+  std::vector<std::string> out;
+  for (const std::string& text : corpus_texts())
+    for (std::size_t at = text.find("\n  \""); at != std::string::npos; at = text.find("\n  \"", at + 1)) {
+      const std::size_t end = text.find('\n', at + 1);
+      std::string line = text.substr(at + 3, end - at - 3);
+      if (!line.empty() && line.back() == ',') line.pop_back();
+      const bool whole = line.find('{') == std::string::npos && !line.ends_with('[');
+      if (whole && line.size() < 100) out.push_back(std::move(line));
+    }
+  return out;
+}
+
 std::vector<std::string> run_texts() {
   std::string all = "{\n  \"_about\": \"every field\"";
   for (const RunField& f : run_fields())
@@ -61,7 +88,9 @@ void check_mutations(std::string_view kind, const std::vector<std::string>& text
   Mutator mutator(start);
   int broken = 0;
   for (int i = 0; i < rounds / kShare && broken < 10; ++i) {
-    const std::string text = mutator.mutate(texts[mutator.pick(texts.size())], members);
+    const std::string& whole = texts[mutator.pick(texts.size())];
+    const std::string text =
+        i % 2 == 0 ? mutator.mutate(whole, members) : mutator.mutate_values(whole, members);
     const std::string why = broken_claim(kind, text);
     if (why.empty()) continue;
     ++broken;
@@ -89,6 +118,9 @@ Specs shipped_specs(Mutator& mutator) {
 }  // namespace
 
 TEST_CASE("damaged models are loaded or refused") { check_mutations("models", texts_of("models"), 1, 3000); }
+TEST_CASE("damaged real config.json files are loaded or refused") {
+  check_mutations("models", corpus_texts(), 10, 100000, model_members());
+}
 TEST_CASE("damaged clusters are loaded or refused") {
   check_mutations("clusters", texts_of("clusters"), 2, 3000);
 }

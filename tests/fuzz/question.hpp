@@ -49,6 +49,8 @@ inline Choice pinned(const RunSpec& run) {
   c.tp = run.tp.value_or(1);
   c.pp = run.pp.value_or(1);
   c.cp = run.cp.value_or(1);
+  c.ep = run.ep.value_or(1);
+  c.etp = run.etp.value_or(1);
   c.vpp = run.vpp;
   c.recompute = run.recompute.value_or(Recompute::None);
   c.recompute_layers = run.recompute_layers.value_or(0);

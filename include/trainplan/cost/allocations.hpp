@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,17 +15,6 @@
 #include "trainplan/trace/chapter.hpp"
 
 namespace trainplan {
-
-inline constexpr Formula expert_stack{
-    "expert_stack", "weights of the experts of one GPU, stacked",
-    Source{"megatron-lm", "parallel_state.py: an expert parallel rank holds E / ep experts of each layer"},
-    std::array{Arg{"layers", "L_e", "layers with experts"}, Arg{"experts", "E", "routed experts of a layer"},
-               Arg{"ep", "ep", "expert parallel degree", 1},
-               Arg{"etp", "etp", "expert tensor parallel degree", 1},
-               Arg{"n", "n_mlp", "matrices of an expert: 3 gated, 2 plain", 2, 3},
-               Arg{"h", "h", "hidden size"}, Arg{"f", "f_e", "width of an expert"}},
-    []<class N>(Count<N> layers, Count<N> experts, Count<N> ep, Count<N> etp, Count<N> n, Count<N> h,
-                Count<N> f) { return as<kParams>(layers * experts * n * h * f / (ep * etp)); }};
 
 inline constexpr Formula score_matrix{
     "score_matrix", "attention scores of one micro-batch and layer, as one tensor",
@@ -80,12 +68,6 @@ class AllocationList {
   }
 };
 
-inline std::int64_t stage_begin(const ModelSpec& m, const Plan& plan, int stage) {
-  std::int64_t begin = 0;
-  for (int i = 0; i < stage; ++i) begin += stage_layers(m, plan, i);
-  return begin;
-}
-
 /// Matrices of a layer and of the tables, flat buffers of a stage and of the model.
 inline void weight_allocations(Explain& rec, AllocationList& list, const Inputs<Sym>& in,
                                const Problem& problem, const Plan& plan, const ParamsCost<Sym>& params) {
@@ -105,37 +87,22 @@ inline void weight_allocations(Explain& rec, AllocationList& list, const Inputs<
          rec.item({"allocation_matrix." + id, "N_" + id, "elements of: " + title},
                   as<kParams>(rows * columns / in.tp)));
   };
-  matrix("qkv", "query, key and value projections of a layer", in.hidden, in.query + 2.0 * in.kv);
-  matrix("projection", "output projection of a layer", in.query, in.hidden);
+  if (!problem.model().is_latent()) {
+    matrix("qkv", "query, key and value projections of a layer", in.hidden, in.query + 2.0 * in.kv);
+    matrix("projection", "output projection of a layer", in.query, in.hidden);
+  }
   if (problem.model().ffn > 0) {
     matrix("up", "up projections of an MLP", in.hidden, (in.mlp_matrices - 1.0) * in.ffn);
     matrix("down", "down projection of an MLP", in.ffn, in.hidden);
   }
-  matrix("table", "embedding or head table", params.padded_vocabulary, in.hidden);
+  matrix("table", "embedding or head table", params.padded_vocabulary, in.table_width);
+  if (problem.model().is_sparse()) {
+    flat("layer_experts", "routed experts of one layer on this GPU", params.experts_layer);
+    flat("experts", "routed experts of this GPU, all layers of the stage", params.stage_experts);
+  }
   flat("bucket", "one bucket of DeepSpeed's default size",
        rec.in<Params<>>({"n_bucket", "elements of a bucket", "DeepSpeed, reduce_bucket_size"},
                         kDefaultBucket));
-}
-
-inline void expert_allocations(Explain& rec, AllocationList& list, const Inputs<Sym>& in,
-                               const Problem& problem, const Plan& plan, int stage) {
-  const ModelSpec& m = problem.model();
-  if (!m.is_sparse()) return;
-  const std::int64_t begin = stage_begin(m, plan, stage);
-  const std::int64_t sparse = m.sparse_layers(begin, begin + stage_layers(m, plan, stage));
-  const auto stacked = [&](const std::string& id, const std::string& title, std::int64_t layers) {
-    const auto n = rec.apply(
-        expert_stack, {"allocation_matrix." + id, "N_" + id, "elements of: " + title},
-        count(rec, "L_e", "layers with experts", m.origin, "", layers),
-        count(rec, "E", "routed experts of a layer", m.origin, "", m.experts.count),
-        count(rec, "ep", "expert parallel degree", "plan", "/ep", plan.ep),
-        count(rec, "etp", "expert tensor parallel degree", "plan", "/etp", plan.etp), in.mlp_matrices,
-        in.hidden,
-        count(rec, "f_e", "width of an expert", m.origin, "/moe_intermediate_size", m.experts.width));
-    list.weights(id, title, model_state_bytes, n);
-  };
-  stacked("layer_experts", "experts of one layer on this GPU", 1);
-  stacked("experts", "experts of this GPU, all layers of the stage", sparse);
 }
 
 inline void activation_allocations(Explain& rec, AllocationList& list, const Inputs<Sym>& in,
@@ -170,7 +137,6 @@ inline Ledger allocations(const Problem& problem, const Plan& plan, int stage) {
   const ParamsCost<Sym> params = params_cost(rec, in, problem, plan, stage);
   detail::AllocationList list(rec, problem.recipe.precision);
   detail::weight_allocations(rec, list, in, problem, plan, params);
-  detail::expert_allocations(rec, list, in, problem, plan, stage);
   detail::activation_allocations(rec, list, in, problem, params);
   return rec.take_ledger();
 }
@@ -193,6 +159,6 @@ inline std::vector<const LineItem*> nearest_allocations(const Ledger& ledger, do
   return found;
 }
 
-using AllocationFormulas = Chapter<expert_stack, score_matrix>;
+using AllocationFormulas = Chapter<score_matrix>;
 
 }  // namespace trainplan

@@ -60,6 +60,8 @@ class Alternatives {
     const Plan& plan = out_.chosen.plan;
     c.tp = plan.tp;
     c.cp = plan.cp;
+    c.ep = plan.ep;
+    c.etp = plan.etp;
     if (plan.recompute != Recompute::None) {
       Choice without = c;
       without.pp = plan.pp;
@@ -91,6 +93,7 @@ class Alternatives {
       Choice f;
       f.tp = plan.tp;
       f.cp = plan.cp;
+      f.ep = plan.ep;
       f.vpp = 1;
       f.sharding = Sharding::Zero3;
       f.sync_each_micro_batch = each;

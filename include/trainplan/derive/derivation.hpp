@@ -36,7 +36,8 @@ inline std::string num(std::int64_t n) { return std::to_string(n); }
 /// Few recomputed layers where the derivation chose how many, else just the choice.
 inline std::optional<Trial> attempt(const Planner& planner, const Choice& c, double activation_budget) {
   if (c.recompute == Recompute::Layers && !planner.run().recompute_layers)
-    return planner.attempt_recomputing(c, activation_budget);
+    return planner.attempt_recomputing(
+        c, [=](const Trial& t) { return t.cost.memory.activations.saved.num() <= activation_budget; });
   return planner.attempt(c);
 }
 

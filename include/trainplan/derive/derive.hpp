@@ -9,6 +9,7 @@
 
 #include "trainplan/derive/alternatives.hpp"
 #include "trainplan/derive/derivation.hpp"
+#include "trainplan/derive/derive_sparse.hpp"
 #include "trainplan/derive/story.hpp"
 
 namespace trainplan {
@@ -28,6 +29,8 @@ class Deriver {
   Choice base() const {
     Choice c;
     c.cp = run().cp.value_or(1);
+    c.ep = run().ep.value_or(1);
+    c.etp = run().etp.value_or(1);
     c.vpp = run().vpp;
     c.recompute = counts_layers() ? Recompute::None : run().recompute.value_or(Recompute::None);
     c.recompute_layers = run().recompute_layers.value_or(0);
@@ -294,6 +297,7 @@ inline std::int64_t largest_tp(const Planner& planner) {
 /// Nothing when no legal plan exists. fsdp: the planner of a fully sharded framework for comparison, or
 /// nullptr.
 inline std::optional<Derivation> derive(const Planner& planner, const Planner* fsdp) {
+  if (planner.problem().model().is_sparse()) return detail::SparseDeriver(planner, fsdp).derive();
   return detail::Deriver(planner, fsdp).derive();
 }
 

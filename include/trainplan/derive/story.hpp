@@ -77,6 +77,8 @@ inline void tell_recompute(Decision& recompute, const Planner& planner, const Tr
   c.tp = t.plan.tp;
   c.pp = t.plan.pp;
   c.cp = t.plan.cp;
+  c.ep = t.plan.ep;
+  c.etp = t.plan.etp;
   c.vpp = t.plan.vpp;
   c.sharding = t.plan.sharding;
   const auto without = planner.attempt(c);

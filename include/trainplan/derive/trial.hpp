@@ -137,9 +137,10 @@ class Planner {
     return Trial{problem, plan, evaluate(problem, plan)};
   }
 
-  /// As attempt, with as few recomputed layers as bring the activations under `budget`; then all of them.
-  /// They count for each virtual stage, so they come in multiples of the v that is chosen without recompute.
-  std::optional<Trial> attempt_recomputing(Choice c, double budget) const {
+  /// As attempt, with as few recomputed layers as `accepts` asks for; then all of them. They count for each
+  /// virtual stage, so they come in multiples of the v that is chosen without recompute.
+  template <class Accepts>
+  std::optional<Trial> attempt_recomputing(Choice c, Accepts accepts) const {
     c.recompute = Recompute::None;
     const auto plain = attempt(c);
     if (!plain) return std::nullopt;
@@ -148,7 +149,7 @@ class Planner {
     const std::int64_t layers = stage_layers(plain->problem.model(), plain->plan, plain->plan.pp / 2);
     for (c.recompute_layers = *c.vpp; c.recompute_layers < layers; c.recompute_layers += *c.vpp) {
       const auto trial = attempt(c);
-      if (trial && trial->cost.memory.activations.saved.num() <= budget) return trial;
+      if (trial && accepts(*trial)) return trial;
     }
     c.recompute = Recompute::Full;
     c.recompute_layers = 0;

@@ -80,12 +80,13 @@ inline Report allocation_report(const std::vector<StageAllocations>& stages, dou
       near.push_back(c);
   }
   Report r{"allocation", std::move(title), found ? Verdict::None : Verdict::Failed, {}, {}};
-  r.headline.push_back(!exact.empty() ? "a request of "
-                       : found        ? "within 1 % of a request of "
-                                      : "no tensor is within 1 % of a request of ");
-  r.headline.push_back(Value{asked, Unit::Request});
-  if (!exact.empty()) r.headline.push_back(" is: " + exact.front().item->title);
-  if (exact.empty() && found) r.headline.push_back(": " + near.front().item->title);
+  Sentence headline{std::string(!exact.empty() ? "a request of "
+                                : found        ? "within 1 % of a request of "
+                                               : "no tensor is within 1 % of a request of ")};
+  headline.push_back(Value{asked, Unit::Request});
+  if (!exact.empty()) headline.push_back(" is: " + exact.front().item->title);
+  if (exact.empty() && found) headline.push_back(": " + near.front().item->title);
+  r.headline = std::move(headline);
   if (!exact.empty()) {
     Section s{"exact",
               "Tensors of that size (within 0.1 %)",

@@ -22,6 +22,10 @@ inline std::string launch_number(const Trial& t, std::string_view field) {
   if (field == "vpp" && p.vpp > 1) return number(p.vpp);
   if (field == "cp") return number(p.cp);
   if (field == "dp") return number(p.dp);
+  if (field == "ep" && t.problem.model().is_sparse()) return number(p.ep);
+  if (field == "etp" && t.problem.model().is_sparse()) return number(p.etp);
+  if (field == "first_layers" && p.layout == Layout::FirstAndLast) return number(p.first_layers);
+  if (field == "last_layers" && p.layout == Layout::FirstAndLast) return number(p.last_layers);
   if (field == "shard_size") return number(p.shard);
   if (field == "shard_degree" && p.shard % p.cp == 0) return number(p.shard / p.cp);
   if (field == "replicate_degree" && p.sharding == Sharding::Hsdp)
@@ -57,10 +61,21 @@ inline std::string launch_mode(const Trial& t, std::string_view field) {
   return {};
 }
 
+/// The modules that selective recompute rebuilds, one after another; empty when it does not.
+inline std::string launch_modules(const Plan& p) {
+  if (p.recompute != Recompute::Selective) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::size(kModuleNames); ++i)
+    if ((p.modules & bit(static_cast<Module>(i))) != 0)
+      text += (text.empty() ? "" : " ") + std::string(kModuleNames[i]);
+  return text;
+}
+
 /// "--flag value", "key: value" or the setting of that value; empty when there is nothing to set.
 inline std::string launch_setting(const Trial& t, const LaunchFlag& flag) {
   std::string value = launch_number(t, flag.field);
   if (value.empty()) value = launch_mode(t, flag.field);
+  if (flag.field == "recompute_modules") value = launch_modules(t.plan);
   if (value.empty()) return {};
   if (!flag.flag.empty()) return flag.flag + (flag.flag.starts_with('-') ? " " : ": ") + value;
   for (const auto& [name, setting] : flag.settings)

@@ -195,6 +195,29 @@ inline Report constant_list_report(const Calibration& c, const std::vector<Ancho
   return r;
 }
 
+/// A family of models: its model_type spellings and what that name decides.
+struct ListedFamily {
+  std::string types, attention, mlp, norms, biases, tables;
+};
+
+inline Report family_list_report(const std::vector<ListedFamily>& families) {
+  detail::Rows rows;
+  for (const ListedFamily& f : families) {
+    std::vector<Cell> row;
+    for (const std::string* words : {&f.types, &f.attention, &f.mlp, &f.norms, &f.biases, &f.tables})
+      row.emplace_back(*words);
+    rows.push_back(std::move(row));
+  }
+  return detail::table_report("families", "Model families",
+                              {{"model_type", "model_type"},
+                               {"attention", "attention"},
+                               {"mlp", "MLP"},
+                               {"norms", "norms of a layer"},
+                               {"biases", "biases"},
+                               {"tables", "tables"}},
+                              std::move(rows));
+}
+
 /// A field of a run, as a run file and the command line spell it.
 struct ListedField {
   std::string key, type, help, otherwise, example;

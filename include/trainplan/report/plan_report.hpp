@@ -73,6 +73,23 @@ inline Section input_section(const Problem& problem, const std::vector<Setting>&
   return s;
 }
 
+/// How the same GPUs are cut for dense weights and for routed experts.
+inline Table grid_table(const Plan& p) {
+  Table table{"grids",
+              "The same GPUs cut twice",
+              {{"weights", "weights"}, {"grid", "grid"}, {"product", "GPUs"}},
+              {}};
+  const auto row = [&](const char* name, const char* what, std::int64_t a, std::int64_t b, std::int64_t c) {
+    table.rows.push_back({std::string(name),
+                          std::string(what) + std::to_string(a) + " x " + std::to_string(b) + " x " +
+                              std::to_string(c) + " x " + std::to_string(p.pp),
+                          Value{static_cast<double>(a * b * c * p.pp), Unit::Count}});
+  };
+  row("dense", "TP x CP x DP x PP = ", p.tp, p.cp, p.dp);
+  row("routed experts", "ETP x EP x EDP x PP = ", p.etp, p.ep, expert_dp(p));
+  return table;
+}
+
 /// What makes stages uneven; empty when they are equal.
 inline std::string layout_text(const ModelSpec& m, const Plan& p) {
   switch (p.layout) {
@@ -98,6 +115,13 @@ inline Section choice_section(const Trial& t) {
   add("vpp", "virtual stages per rank (v)", p.vpp, std::string(name_of(p.schedule)));
   add("cp", "context parallel (CP)", p.cp);
   add("dp", "data parallel (DP)", p.dp);
+  if (t.problem.model().is_sparse()) {
+    add("ep", "expert parallel (EP)", p.ep,
+        std::to_string(t.problem.model().experts.count / p.ep) + " experts of a layer on each GPU");
+    add("etp", "expert tensor parallel (ETP)", p.etp);
+    add("expert_dp", "expert data parallel (EDP)", expert_dp(p),
+        expert_dp(p) == 1 ? "optimizer state of the experts is not sharded" : "");
+  }
   add("micro_batch", "micro-batch", p.micro_batch, "sequences");
   add("micro_batches", "micro-batches (m)", micro_batches(t.problem, p), "of a step and pipeline");
   f.facts.push_back(
@@ -112,15 +136,22 @@ inline Section choice_section(const Trial& t) {
   f.facts.push_back({"sharding", "sharding", std::string(name_of(p.sharding)), rows.title, ""});
   if (p.sharding == Sharding::Hsdp) add("shard_size", "shard group", p.shard);
   s.blocks.push_back(std::move(f));
+  if (t.problem.model().is_sparse()) s.blocks.push_back(grid_table(p));
   return s;
 }
 
+inline std::string upper(std::string name) {
+  for (char& c : name) c = static_cast<char>(c - 'a' + 'A');
+  return name;
+}
+
 inline Section reason_section(const std::vector<Decision>& decisions) {
-  Section s{"derivation", "Derivation: TP -> PP -> DP -> CP", {}};
+  Section s{"derivation", "Derivation:", {}};
+  for (const Decision& d : decisions)
+    if (d.axis != "recompute") s.title += (s.title.ends_with(':') ? " " : " -> ") + upper(d.axis);
   for (const Decision& d : decisions) {
     Notes notes{d.axis, {}};
-    std::string name = d.axis;
-    for (char& c : name) c = static_cast<char>(c - 'a' + 'A');
+    const std::string name = upper(d.axis);
     for (std::size_t i = 0; i < d.reasons.size(); ++i) {
       notes.sentences.push_back(prefixed(i == 0 ? name + " = " + d.value + ": " : name + ": ", d.reasons[i]));
     }
@@ -152,6 +183,8 @@ inline std::string degrees_text(const Plan& p) {
   std::string text = "TP " + std::to_string(p.tp) + " PP " + std::to_string(p.pp);
   if (p.vpp > 1) text += " v " + std::to_string(p.vpp);
   if (p.cp > 1) text += " CP " + std::to_string(p.cp);
+  if (p.ep > 1) text += " EP " + std::to_string(p.ep);
+  if (p.etp > 1) text += " ETP " + std::to_string(p.etp);
   return text + " DP " + std::to_string(p.dp);
 }
 

@@ -72,6 +72,7 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
   facts.facts.push_back(fact(ledger, "memory.state_average", "state_average", Unit::MemoryBoth));
   facts.facts.push_back(fact(ledger, "memory.state_per_param", "state", Unit::BytesPerParam,
                              t.problem.profile().id + ", " + std::string(name_of(t.plan.sharding))));
+  add_fact(facts, ledger, "memory.state_per_expert_param", "state_experts", Unit::BytesPerParam);
   s.blocks.push_back(std::move(facts));
   s.blocks.push_back(detail::stage_table(t));
   s.blocks.push_back(detail::phase_table(t));
@@ -89,6 +90,11 @@ inline Section parameter_section(const Ledger& ledger) {
   s.blocks.push_back(lines_of(ledger, "ledger", "params.total", Unit::Params, 1));
   Facts facts{"counts", {}};
   add_fact(facts, ledger, "params.layer", "layer", Unit::Params);
+  add_fact(facts, ledger, "params.sparse_layer", "sparse_layer", Unit::Params);
+  add_fact(facts, ledger, "params.expert", "expert", Unit::Params);
+  add_fact(facts, ledger, "params.active", "active", Unit::Params, "of a token, both tables counted");
+  add_fact(facts, ledger, "params.mtp_block", "mtp_block", Unit::Params, "beside the total");
+  add_fact(facts, ledger, "params.stage_experts", "stage_experts", Unit::Params);
   add_fact(facts, ledger, "params.gemm", "gemm", Unit::Params, "N of 6N: without the input embedding");
   add_fact(facts, ledger, "params.stage", "stage", Unit::Params,
            "with the padded vocabulary; norms are whole on every tp rank");

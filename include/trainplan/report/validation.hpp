@@ -205,6 +205,15 @@ inline Section set_section(const ValidatedSet& v) {
   return s;
 }
 
+inline std::string validation_headline(std::size_t wrong, bool bound) {
+  if (wrong == 0 && !bound) return "passed: all bounds and checks hold";
+  std::string text = "failed: ";
+  if (wrong > 0) text += std::to_string(wrong) + (wrong == 1 ? " check" : " checks");
+  if (wrong > 0 && bound) text += " and ";
+  if (bound) text += "a bound";
+  return text + (wrong + (bound ? 1 : 0) == 1 ? " does not hold" : " do not hold");
+}
+
 }  // namespace detail
 
 inline Report validation_report(const std::vector<ValidationSet>& sets) {
@@ -220,12 +229,7 @@ inline Report validation_report(const std::vector<ValidationSet>& sets) {
     wrong += static_cast<std::size_t>(std::count_if(
         v.findings.begin(), v.findings.end(), [](const Finding& o) { return !o.measured && !o.holds; }));
   r.verdict = failed || wrong > 0 ? Verdict::Failed : Verdict::Passed;
-  r.headline.push_back(failed || wrong > 0 ? "failed: " : "passed: all bounds and checks hold");
-  if (wrong > 0) r.headline.push_back(std::to_string(wrong) + (wrong == 1 ? " check" : " checks"));
-  if (wrong > 0 && failed) r.headline.push_back(" and ");
-  if (failed) r.headline.push_back("a bound");
-  if (failed || wrong > 0)
-    r.headline.push_back(wrong + (failed ? 1 : 0) == 1 ? " does not hold" : " do not hold");
+  r.headline = Sentence{detail::validation_headline(wrong, failed)};
   r.sections.push_back(std::move(summary));
   for (const ValidatedSet& v : all) r.sections.push_back(detail::set_section(v));
   return r;

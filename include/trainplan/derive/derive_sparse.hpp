@@ -1,0 +1,267 @@
+/// The derivation for a model with routed experts: tp, ep and pp are tried together, because the experts'
+/// memory, their all-to-all and the bubble pull against each other. The fastest plan within the limit wins.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "trainplan/derive/alternatives.hpp"
+#include "trainplan/derive/derivation.hpp"
+#include "trainplan/derive/story.hpp"
+
+namespace trainplan::detail {
+
+class SparseDeriver {
+  /// Rates that differ by less are taken as equal.
+  static constexpr double kAlike = 0.05;
+
+  const Planner& planner_;
+  const Planner* fsdp_;
+
+  const RunSpec& run() const { return planner_.run(); }
+  const ModelSpec& model() const { return planner_.problem().model(); }
+  const ClusterSpec& cluster() const { return planner_.problem().cluster(); }
+
+  /// Cheap parts of a layer that can be rebuilt one by one.
+  Modules light_modules() const {
+    const Modules always = bit(Module::MoeAct) | bit(Module::LayerNorm);
+    return model().is_latent() ? always | bit(Module::MlaUpProj) : always;
+  }
+
+  Choice base() const {
+    Choice c;
+    c.cp = run().cp.value_or(1);
+    c.ep = run().ep.value_or(1);
+    c.etp = run().etp.value_or(1);
+    c.vpp = run().vpp;
+    c.recompute = run().recompute.value_or(Recompute::None);
+    c.recompute_layers = run().recompute_layers.value_or(0);
+    if (planner_.problem().recipe.attention == Attention::Flash) c.modules = light_modules();
+    return c;
+  }
+
+  std::vector<std::int64_t> tensor_degrees() const {
+    if (run().tp) return {*run().tp};
+    std::vector<std::int64_t> all;
+    for (const std::int64_t t : {1, 2, 4, 8})
+      if (t == 1 || t <= cluster().scale_up_domain) all.push_back(t);
+    return all;
+  }
+  std::vector<std::int64_t> context_degrees() const {
+    if (run().cp) return {*run().cp};
+    std::vector<std::int64_t> all{1};
+    constexpr std::int64_t kLong = 16384, kMost = 16;
+    for (std::int64_t c = 2; c <= kMost && planner_.problem().recipe.sequence >= kLong; c *= 2)
+      all.push_back(c);
+    return all;
+  }
+  std::vector<std::int64_t> expert_degrees() const {
+    if (run().ep) return {*run().ep};
+    std::vector<std::int64_t> all;
+    for (std::int64_t e = 1; e <= model().experts.count && e <= cluster().gpus(); ++e)
+      if (model().experts.count % e == 0) all.push_back(e);
+    return all;
+  }
+  std::vector<std::int64_t> pipeline_degrees() const {
+    if (run().pp) return {*run().pp};
+    std::vector<std::int64_t> all;
+    for (std::int64_t p = 1; p <= model().layers && p <= cluster().gpus(); ++p)
+      if (cluster().gpus() % p == 0) all.push_back(p);
+    return all;
+  }
+
+  /// The degrees of c with as little recompute as fits: none, light modules, some layers, all layers.
+  std::optional<Trial> least_recompute(Choice c) const {
+    if (run().recompute && (run().recompute != Recompute::Layers || run().recompute_layers))
+      return planner_.attempt(c);
+    std::optional<Trial> last;
+    if (!run().recompute)
+      for (const Recompute r : {Recompute::None, Recompute::Selective}) {
+        c.recompute = r;
+        last = planner_.attempt(c);
+        if (!last || last->device() <= last->limit()) return last;
+      }
+    return planner_.attempt_recomputing(c, [](const Trial& t) { return t.device() <= t.limit(); });
+  }
+
+  /// Every legal plan of the degrees that are open.
+  std::vector<Trial> candidates() const {
+    std::vector<Trial> all;
+    Choice c = base();
+    for (const std::int64_t t : tensor_degrees())
+      for (const std::int64_t x : context_degrees())
+        for (const std::int64_t e : expert_degrees())
+          for (const std::int64_t p : pipeline_degrees()) {
+            c.tp = t;
+            c.cp = x;
+            c.ep = e;
+            c.pp = p;
+            c.vpp = p == 1 && !run().vpp ? 1 : run().vpp;
+            if (auto trial = least_recompute(c)) all.push_back(std::move(*trial));
+          }
+    return all;
+  }
+
+  /// Within the limit before within the gate before over it; over the gate the smallest. Else the fastest, or
+  /// of those as fast within what the model of time can tell apart the one with the smallest groups.
+  const Trial* best_of(const std::vector<Trial>& all) const {
+    if (all.empty()) return nullptr;
+    const auto verdict = [](const Trial& a, const Trial& b) { return a.verdict() < b.verdict(); };
+    const Verdict class_ = std::min_element(all.begin(), all.end(), verdict)->verdict();
+    if (class_ == Verdict::DoesNotFit)
+      return &*std::min_element(all.begin(), all.end(),
+                                [](const Trial& a, const Trial& b) { return a.device() < b.device(); });
+    double fastest = 0;
+    for (const Trial& t : all)
+      if (t.verdict() == class_) fastest = std::max(fastest, t.cost.step.rate.num());
+    const auto size = [](const Trial& t) {
+      return std::tuple(std::int64_t{t.plan.tp} * t.plan.pp * t.plan.cp, t.plan.ep, t.plan.pp,
+                        t.plan.recompute);
+    };
+    const Trial* best = nullptr;
+    for (const Trial& t : all) {
+      if (t.verdict() != class_ || t.cost.step.rate.num() < (1 - kAlike) * fastest) continue;
+      if (best == nullptr || size(t) < size(*best)) best = &t;
+    }
+    return best;
+  }
+
+  Choice choice_of(const Trial& t) const {
+    Choice c = base();
+    c.tp = t.plan.tp;
+    c.pp = t.plan.pp;
+    c.cp = t.plan.cp;
+    c.ep = t.plan.ep;
+    c.etp = t.plan.etp;
+    if (t.plan.pp == 1 && !run().vpp) c.vpp = 1;
+    return c;
+  }
+
+  /// One degree changed and the others kept: memory, and where that passes, the step.
+  void tell_neighbour(Decision& d, const Trial& chosen, const Choice& c, std::int64_t value) const {
+    const auto t = least_recompute(c);
+    Sentence s{d.axis + " " + num(value) + ": "};
+    if (!t) {
+      const auto [problem, plan] = planner_.complete(c);
+      const Rule* rule = first_broken(problem, plan);
+      if (rule == nullptr) return;
+      s.push_back(std::string(rule->field) + " must " + std::string(rule->must) + " (" +
+                  rule->numbers(problem, plan) + ")");
+      d.reasons.push_back(std::move(s));
+      return;
+    }
+    s.push_back(memory(t->device()));
+    if (t->verdict() == Verdict::DoesNotFit) {
+      s.push_back(", above the gate of ");
+      s.push_back(memory(t->gate()));
+    } else {
+      const double tokens = chosen.cost.step.rate.num(), other = t->cost.step.rate.num();
+      s.push_back(t->verdict() == Verdict::Tight ? ", without the planning margin, " : ", ");
+      s.push_back(Value{other, Unit::TokenRate});
+      s.push_back(other < tokens ? " instead of " : " against ");
+      s.push_back(Value{tokens, Unit::TokenRate});
+      s.push_back(" (recompute " + std::string(name_of(t->plan.recompute)) + ", expert traffic exposed ");
+      s.push_back(Value{t->cost.step.exposed_experts.num(), Unit::Time});
+      s.push_back(", bubble ");
+      s.push_back(Value{t->cost.schedule.bubble_of_ideal.num(), Unit::Share});
+      s.push_back(")");
+    }
+    d.reasons.push_back(std::move(s));
+  }
+
+  /// The values beside the chosen one.
+  void tell_neighbours(Decision& d, const Trial& chosen, const std::vector<std::int64_t>& values,
+                       std::int64_t Choice::*axis) const {
+    const Choice own = choice_of(chosen);
+    const auto at = std::find(values.begin(), values.end(), own.*axis);
+    const auto tell = [&](std::int64_t value) {
+      Choice c = own;
+      c.*axis = value;
+      if (c.pp > 1 && !run().vpp) c.vpp = std::nullopt;
+      if (c.pp == 1 && !run().vpp) c.vpp = 1;
+      tell_neighbour(d, chosen, c, value);
+    };
+    if (at != values.begin() && at != values.end()) tell(*std::prev(at));
+    if (at != values.end() && std::next(at) != values.end()) tell(*std::next(at));
+  }
+
+  Decision expert_decision(const Trial& t) const {
+    const Plan& p = t.plan;
+    Decision d{"ep", num(p.ep), {}};
+    const std::int64_t each = model().experts.count / p.ep;
+    const double share = t.cost.memory.params.stage_experts.num() / t.cost.memory.params.stage.num();
+    Sentence held{num(model().experts.count) + " experts / ep " + num(p.ep) + " = " + num(each) +
+                  " of every sparse layer on each GPU, "};
+    held.push_back(Value{share, Unit::Share});
+    held.push_back(" of the parameters of the fullest GPU");
+    d.reasons.push_back(std::move(held));
+    if (run().ep) d.reasons.push_back({"pinned by the user"});
+    if (p.ep > 1) {
+      const GroupShape g = group_of(p, Axis::Ep);
+      const std::int64_t inside = members_inside(g, cluster().scale_up_domain);
+      Sentence link{inside == g.size ? "its all-to-all stays inside the scale-up domain (" +
+                                           num(cluster().scale_up_domain) + " GPUs): "
+                                     : "its all-to-all leaves the scale-up domain, " + num(inside) + " of " +
+                                           num(g.size) + " ranks are inside: "};
+      link.push_back(Value{t.cost.comm.expert_all_to_all.bytes.num(), Unit::Traffic});
+      link.push_back(" a step, ");
+      link.push_back(Value{t.cost.comm.expert_all_to_all.seconds.num(), Unit::Time});
+      link.push_back(" at link rate");
+      d.reasons.push_back(std::move(link));
+    }
+    d.reasons.push_back({"expert data parallel degree: " + num(p.tp) + " x " + num(p.cp) + " x " + num(p.dp) +
+                         " / (etp " + num(p.etp) + " x ep " + num(p.ep) + ") = " + num(expert_dp(p)) +
+                         (expert_dp(p) == 1 ? ", so the optimizer state of the experts is not sharded"
+                                            : ", over which the optimizer state of the experts is sharded")});
+    tell_neighbours(d, t, expert_degrees(), &Choice::ep);
+    return d;
+  }
+
+  Decision simple_decision(const char* axis, std::int64_t value, bool pinned, const Trial& t,
+                           const std::vector<std::int64_t>& values, std::int64_t Choice::*member) const {
+    Decision d{axis, num(value), {}};
+    d.reasons.push_back(
+        {pinned ? "pinned by the user"
+                : "of the plans within 5 % of the fastest the one with most data parallel ranks has it"});
+    tell_neighbours(d, t, values, member);
+    return d;
+  }
+
+  Decision recompute_decision(const Trial& t) const {
+    Decision d{"recompute", std::string(name_of(t.plan.recompute)), {}};
+    if (run().recompute)
+      d.reasons.push_back({"pinned by the user"});
+    else if (t.plan.recompute == Recompute::None)
+      d.reasons.push_back({"not needed"});
+    else
+      d.reasons.push_back({"as little as brings these degrees under the planning limit"});
+    tell_recompute(d, planner_, t);
+    return d;
+  }
+
+ public:
+  SparseDeriver(const Planner& planner, const Planner* fsdp) : planner_(planner), fsdp_(fsdp) {}
+
+  std::optional<Derivation> derive() const {
+    const std::vector<Trial> all = candidates();
+    const Trial* const best = best_of(all);
+    if (best == nullptr) return std::nullopt;
+    const Plan& p = best->plan;
+    Decision tp = simple_decision("tp", p.tp, run().tp.has_value(), *best, tensor_degrees(), &Choice::tp);
+    Decision pp = simple_decision("pp", p.pp, run().pp.has_value(), *best, pipeline_degrees(), &Choice::pp);
+    if (p.pp > 1) tell_vpp(pp, *best, run());
+    Decision dp{"dp", num(p.dp), {}};
+    tell_dp(dp, *best);
+    Decision cp = simple_decision("cp", p.cp, run().cp.has_value(), *best, context_degrees(), &Choice::cp);
+    Derivation out{*best, {tp, expert_decision(*best), pp, dp, cp, recompute_decision(*best)}, {}};
+    Alternatives(planner_, fsdp_, out).collect(choice_of(*best), best->cost.memory.activations.saved.num());
+    return out;
+  }
+};
+
+}  // namespace trainplan::detail
