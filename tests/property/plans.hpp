@@ -39,7 +39,22 @@ class Plans {
     return values.begin()[below(values.size())];
   }
 
-  Recipe recipe(const Plan& plan) {
+  /// What decides memory beside the degrees.
+  void kernels(Recipe& r, const ModelSpec& model, const FrameworkProfile& profile) {
+    if (coin()) r.loss = profile.losses[below(profile.losses.size())].kind;
+    r.moments = profile.has_moment_type() ? one_of({DType::Fp32, DType::Bf16}) : DType::Fp32;
+    r.compile = coin();
+    r.hidden_dropout = coin();
+    r.attention_dropout = coin();
+    r.accumulation_fusion = below(4) != 0;
+    r.expandable_segments = coin();
+    r.ep_overlap = coin();
+    if (coin()) r.mtp_layers = model.mtp_layers;
+    if (coin()) r.capacity_factor = one_of({1.0, 1.25});
+    if (coin()) r.imbalance = 1.5;
+  }
+
+  Recipe recipe(const Plan& plan, const ModelSpec& model, const FrameworkProfile& profile) {
     Recipe r;
     r.sequence = one_of<std::int64_t>({1024, 2048, 8192, 32768});
     const std::int64_t m = plan.schedule == Schedule::Interleaved
@@ -55,6 +70,7 @@ class Plans {
     r.tp_overlap = coin();
     r.dp_overlap = coin();
     r.margin = static_cast<double>(below(60)) / 100;
+    kernels(r, model, profile);
     if (coin()) r.tokens = 1e9 * static_cast<double>(1 + below(20000));
     return r;
   }
@@ -70,12 +86,15 @@ class Plans {
     p.tp = one_of<std::uint16_t>({1, 2, 4, 8});
     p.pp = one_of<std::uint16_t>({1, 1, 2, 3, 4, 6, 8, 16});
     p.cp = one_of<std::uint16_t>({1, 1, 2, 4});
+    if (model.is_sparse()) p.ep = one_of<std::uint16_t>({1, 2, 4, 8});
+    if (model.is_sparse() && below(4) == 0) p.etp = one_of<std::uint16_t>({2, 4});
     p.dp = static_cast<std::uint32_t>(
         std::max<std::int64_t>(1, cluster.gpus() / (std::int64_t{p.tp} * p.pp * p.cp)));
     p.micro_batch = one_of<std::uint16_t>({1, 1, 2, 4});
     p.sharding = profile.shardings[below(profile.shardings.size())].mode;
     p.shard = p.sharding == Sharding::Hsdp ? one_of<std::uint32_t>({1, 2, 4, 8}) : p.dp * p.cp;
     p.recompute = static_cast<Recompute>(below(4));
+    p.modules = static_cast<Modules>(1 + below(127));
     p.recompute_layers =
         p.recompute == Recompute::Layers ? static_cast<std::uint16_t>(1 + below(4)) : std::uint16_t{0};
     p.layout = model.layers % p.pp == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
@@ -92,7 +111,8 @@ class Plans {
   Sample next() {
     for (;;) {
       const std::string model = one_of({"llama8b", "llama70b", "llama405b", "llama2-13b", "qwen3-8b",
-                                        "qwen2.5-7b", "gpt3-175b", "gpt2", "gpt2-xl", "mistral-7b"});
+                                        "qwen2.5-7b", "gpt3-175b", "gpt2", "gpt2-xl", "mistral-7b",
+                                        "deepseek-v3", "qwen3-30b-a3b", "mixtral-8x7b", "moonlight-16b"});
       const std::string cluster = one_of({"h100x64", "h100x1024", "h100x16384", "a100x384", "gb200x576",
                                           "rtx4090x32", "mi300xx512", "h800x2048"});
       const std::string framework =
@@ -100,7 +120,7 @@ class Plans {
       const auto& profile = problems::framework(framework);
       const Plan candidate = plan(*problems::model(model), *problems::cluster(cluster), *profile);
       const Problem problem(problems::model(model), problems::cluster(cluster), profile,
-                            problems::calibration(), recipe(candidate));
+                            problems::calibration(), recipe(candidate, *problems::model(model), *profile));
       if (legal(problem, candidate)) return {model, cluster, framework, problem, candidate};
     }
   }

@@ -54,7 +54,7 @@ template <class N>
 struct ActivationCost {
   Tokens<N> tokens;
   Count<N> micro_batches, in_flight, recomputed;
-  Bytes<N> layer, running, kept, saved, left, rebuilt{};
+  Bytes<N> layer, running, kept, saved, left, rebuilt{}, sparse_layer{};
   Tokens<N> rows{};
 };
 
@@ -62,7 +62,7 @@ namespace detail {
 
 template <class N>
 struct StageActivations {
-  Bytes<N> mean, last, running, rebuilt{};
+  Bytes<N> mean, last, running, rebuilt{}, sparse{};
   Tokens<N> rows{};
 };
 
@@ -108,10 +108,12 @@ StageActivations<typename R::Num> layer_activations(R& rec, const Inputs<typenam
         {"activations.layer", "A", "activations of the mean layer of the stage and micro-batch"},
         ((params.stage_layers - params.stage_sparse) * d + params.stage_sparse * e) / params.stage_layers);
     out.last = m.kind(m.layers - 1).sparse ? e : d;
+    out.sparse = e;
   } else {
     out.last = out.mean = rec.item({"activations.layer", "A", "activations of one layer and micro-batch"},
                                    (mix.sparse ? t.sparse : t.dense).saved.total());
   }
+  if (mix.sparse && !mix.dense) out.sparse = out.mean;
   out.running = larger(mix, t.dense.all, t.sparse.all);
   out.rebuilt = rebuilt_activations(rec, plan, t);
   return out;
@@ -192,6 +194,7 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
   out.running = layer.running;
   out.rebuilt = layer.rebuilt;
   out.rows = layer.rows;
+  out.sparse_layer = layer.sparse;
   out.kept = rec.apply(activation_tensor, {"activations.kept", "A_k", "input that a recomputed layer keeps"},
                        out.tokens, in.hidden, in.element, hidden_ways(in, plan));
   out.recomputed = detail::recomputed_layers(rec, plan, params);

@@ -132,7 +132,7 @@ void add_expert_rows(const StageMemory<R>& s) {
   if (s.problem.recipe.ep_overlap)
     s.live.add(
         s.rec.item({"memory.ep_overlap", "M_ovl", "a layer of the overlapped micro-batch, with its rows"},
-                   s.act.layer + rows),
+                   s.act.sparse_layer + rows),
         kComputePhases);
 }
 
