@@ -32,7 +32,7 @@ int run_check(const CheckOptions& options) {
     const auto derivation = question ? question->answer(own) : std::nullopt;
     for (const Issue& issue : own.all()) issues.add(issue);
     if (!derivation) continue;
-    runs.push_back({file, derivation->chosen, gates_of(derivation->chosen, question->run.limits)});
+    runs.push_back({file, derivation->chosen, gates_of(derivation->chosen, question->run.limits), own.all()});
     questions.push_back(std::move(question));
   }
   const int status = emit(issues, options.output);

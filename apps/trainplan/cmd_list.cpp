@@ -11,7 +11,7 @@
 #include "commands.hpp"
 #include "formulas.hpp"
 #include "output.hpp"
-#include "trainplan/cost/params.hpp"
+#include "trainplan/cost/model_params.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/model_families.hpp"
 #include "trainplan/io/run_fields.hpp"
@@ -46,40 +46,32 @@ Report list_accelerators(Issues& issues) {
   return accelerator_list_report(out);
 }
 
-Report list_frameworks(Issues& issues) {
+std::vector<FrameworkProfile> frameworks(Issues& issues) {
   std::vector<FrameworkProfile> out;
   for_each_shipped("frameworks", [&](const std::string&, std::string_view text, const std::string& file) {
     if (auto f = load_framework_text(text, file, issues)) out.push_back(**f);
   });
-  return framework_list_report(out);
-}
-
-/// The first shipped config of a kind that loads.
-template <class T>
-std::optional<Checked<T>> any_of(std::string_view kind, Issues& issues,
-                                 std::optional<Checked<T>> (*load)(std::string_view, std::string_view,
-                                                                   Issues&)) {
-  std::optional<Checked<T>> out;
-  for_each_shipped(kind, [&](const std::string&, std::string_view text, const std::string& file) {
-    if (!out) out = load(text, file, issues);
-  });
   return out;
 }
 
-/// A model's parameters are the same on every cluster and in every framework: any will do to ask the
-/// formulas.
+/// Of one framework, by its name or file, or of all that are shipped.
+Report list_rules(const std::string& framework, Issues& issues) {
+  if (framework.empty()) return rule_list_report(rules(), frameworks(issues));
+  const auto profile = load_framework(framework, issues);
+  if (!profile) return {};
+  return rule_list_report(rules(), {**profile}, false);
+}
+
 Report list_models(Issues& issues) {
-  const auto cluster = any_of<ClusterSpec>("clusters", issues, load_cluster_text);
-  const auto framework = any_of<FrameworkProfile>("frameworks", issues, load_framework_text);
-  const auto calibration = any_of<Calibration>("calibration", issues, load_calibration_text);
   const std::vector<Listed> listed = list_shipped("models");
   std::vector<ListedModel> out;
   for_each_shipped("models", [&](const std::string& name, std::string_view text, const std::string& file) {
     const auto model = load_model_text(text, file, issues);
-    if (!model || !cluster || !framework || !calibration) return;
-    const Problem problem(*model, *cluster, *framework, *calibration, Recipe{});
+    if (!model) return;
     Eval rec;
-    const double params = params_cost(rec, bind(rec, problem, Plan{}), problem, Plan{}, 0).total.num();
+    ModelInputs<double> in;
+    bind_model(rec, **model, in);
+    const double params = model_params(rec, in, **model, 0).total.num();
     std::vector<std::string> aliases;
     for (const Listed& l : listed)
       if (l.name == name) aliases = l.aliases;
@@ -116,10 +108,10 @@ const std::map<std::string, Lister>& listers() {
       {"clusters", [](Issues& issues) { return cluster_list_report(clusters(issues)); }},
       {"accelerators", list_accelerators},
       {"families", list_model_families},
-      {"frameworks", list_frameworks},
+      {"frameworks", [](Issues& issues) { return framework_list_report(frameworks(issues)); }},
       {"formulas", [](Issues&) { return formula_list_report(formula_chapters(), true); }},
       {"fields", list_fields},
-      {"rules", [](Issues&) { return rule_list_report(rules()); }},
+      {"rules", [](Issues& issues) { return list_rules("", issues); }},
       {"constants", list_constants},
   };
   return all;
@@ -135,14 +127,22 @@ Issue unknown_kind(const std::string& what) {
           .hint = suggestion(what, names)};
 }
 
-int run_list(const std::string& what, const OutputOptions& output) {
+int run_list(const std::string& what, const std::string& framework, const OutputOptions& output) {
   Issues issues;
   const auto lister = listers().find(what);
   if (lister == listers().end()) {
     issues.add(unknown_kind(what));
     return emit(issues, output);
   }
-  const Report report = lister->second(issues);
+  if (!framework.empty() && what != "rules") {
+    issues.add({.rule = "usage",
+                .pointer = "--framework",
+                .got = framework,
+                .must = "stand with rules, which differ by framework",
+                .hint = "trainplan list rules --framework " + framework});
+    return emit(issues, output);
+  }
+  const Report report = framework.empty() ? lister->second(issues) : list_rules(framework, issues);
   if (issues.has_errors()) return emit(issues, output);  // warnings belong to whoever plans with a model
   return emit(report, output);
 }
@@ -151,7 +151,7 @@ int run_list(const std::string& what, const OutputOptions& output) {
 
 void add_list(CLI::App& app, Outcome& outcome) {
   struct Options {
-    std::string what;
+    std::string what, framework;
     OutputOptions output;
   };
   auto options = std::make_shared<Options>();
@@ -159,8 +159,11 @@ void add_list(CLI::App& app, Outcome& outcome) {
   std::string names;
   for (const auto& [name, lister] : listers()) names.append(names.empty() ? "" : ", ").append(name);
   command->add_option("what", options->what, names)->required()->type_name("WHAT");
+  command->add_option("--framework", options->framework, "with rules: those of one framework profile")
+      ->type_name("NAME");
   add_output_options(*command, options->output);
-  command->callback([options, &outcome] { outcome.status = run_list(options->what, options->output); });
+  command->callback(
+      [options, &outcome] { outcome.status = run_list(options->what, options->framework, options->output); });
 }
 
 }  // namespace trainplan

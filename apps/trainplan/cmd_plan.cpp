@@ -49,7 +49,8 @@ int run_plan(const PlanOptions& options) {
   emit(issues, options.output);
   const Trial& t = derivation->chosen;
   const Ledger ledger = explain(t.problem, t.plan, t.cost.stage);
-  return emit(plan_report(*derivation, ledger, question->settings(), question->run.limits), options.output);
+  return emit(plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all()),
+              options.output);
 }
 
 }  // namespace

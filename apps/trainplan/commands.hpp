@@ -17,6 +17,7 @@ void add_plan(CLI::App& app, Outcome& outcome);
 void add_check(CLI::App& app, Outcome& outcome);
 void add_explain(CLI::App& app, Outcome& outcome);
 void add_calc(CLI::App& app, Outcome& outcome);
+void add_params(CLI::App& app, Outcome& outcome);
 void add_validate(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);
 

@@ -91,6 +91,7 @@ int run(int argc, char** argv) {
   add_check(app, outcome);
   add_explain(app, outcome);
   add_calc(app, outcome);
+  add_params(app, outcome);
   add_validate(app, outcome);
   add_list(app, outcome);
   try {

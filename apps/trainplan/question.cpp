@@ -83,10 +83,8 @@ bool said_on_command_line(const RunOptions& options, const std::string& field) {
   return false;
 }
 
-/// Broken rules of a plan, each with the place where its field can be changed.
-void report_rules(const Problem& problem, const Plan& plan, const RunSpec& run, const RunOptions& options,
-                  const std::vector<std::string>& skip, Issues& issues) {
-  report_broken_rules(problem, plan, run.origin, skip, issues);
+/// Gives issues about a field of the run the place where it can be changed.
+void place_in_run(const RunSpec& run, const RunOptions& options, Issues& issues) {
   for (Issue& issue : issues.all()) {
     if (issue.line > 0 || issue.file != run.origin || !issue.pointer.starts_with('/')) continue;
     std::string field = issue.pointer.substr(1);
@@ -96,6 +94,13 @@ void report_rules(const Problem& problem, const Plan& plan, const RunSpec& run, 
     issue.pointer = "--" + field;
   }
   place_in_run_file(run, issues);
+}
+
+/// Broken rules of a plan, each with its place.
+void report_rules(const Problem& problem, const Plan& plan, const RunSpec& run, const RunOptions& options,
+                  const std::vector<std::string>& skip, Issues& issues) {
+  report_broken_rules(problem, plan, run.origin, skip, issues);
+  place_in_run(run, options, issues);
 }
 
 /// A run file that leaves out what it is about.
@@ -150,6 +155,7 @@ void Question::make_planners(Issues& issues) {
   Problem fsdp = problem.with(*fsdp_profile_);
   if (!run.gradient_dtype) fsdp.recipe.gradient = (*fsdp_profile_)->default_gradient;
   if (!run.reduce_dtype) fsdp.recipe.reduce = fsdp.recipe.gradient;
+  if (!run.cp_mode) fsdp.recipe.cp_mode = default_cp_mode(**fsdp_profile_);
   fsdp_.emplace(planner_->with(fsdp));
 }
 
@@ -170,7 +176,11 @@ std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, 
 
 std::optional<Derivation> Question::answer(Issues& issues) const {
   auto derivation = derive(*planner_, &*fsdp_);
-  if (derivation) return derivation;
+  if (derivation) {
+    report_warnings(derivation->chosen.problem, derivation->chosen.plan, run, issues);
+    place_in_run(run, *options_, issues);
+    return derivation;
+  }
   const auto [problem, plan] = planner_->complete(pinned_choice(*planner_));
   report_rules(problem, plan, run, *options_, {}, issues);
   if (!issues.has_errors())

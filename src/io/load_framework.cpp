@@ -6,6 +6,7 @@
 
 #include "choices.hpp"
 #include "find_config.hpp"
+#include "framework_rules.hpp"
 #include "outcome.hpp"
 #include "reader.hpp"
 #include "trainplan/io/load.hpp"
@@ -77,6 +78,7 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "rank_order",
                                              "shardings",
                                              "flags",
+                                             "rules",
                                              "notes"};
 constexpr std::string_view kVocabularyKeys[] = {"multiple", "times_tp", "source"};
 constexpr std::string_view kLossKeys[] = {"default", "kernels"};
@@ -85,8 +87,8 @@ constexpr std::string_view kLossRowKeys[] = {"kind",         "beside_logits", "b
 constexpr std::string_view kWorkspaceKeys[] = {"base", "last_stage", "grouped"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
 constexpr std::string_view kShardingKeys[] = {
-    "mode",           "title",          "flags", "with_pipeline", "pipeline_keeps_whole",
-    "gathered_units", "gradient_units", "state", "traffic",       "notes"};
+    "mode",           "title", "flags",   "with_pipeline", "pipeline_keeps_whole", "gathered_units",
+    "gradient_units", "state", "traffic", "notes",         "with_experts",         "gradient_as_weights"};
 constexpr std::string_view kStateKeys[] = {"id",    "symbol", "title", "bytes_per_param", "sharded_over",
                                            "alive", "when",   "group", "source"};
 constexpr std::string_view kTrafficKeys[] = {
@@ -150,6 +152,8 @@ ShardingRows read_sharding(const Reader& in) {
   rows.title = required_text(in, "title", "\"distributed optimizer\"");
   rows.flags = in.string("flags").value_or("");
   rows.with_pipeline = in.boolean("with_pipeline").value_or(true);
+  rows.with_experts = in.boolean("with_experts").value_or(true);
+  rows.gradient_as_weights = in.boolean("gradient_as_weights").value_or(false);
   rows.pipeline_keeps_whole = in.boolean("pipeline_keeps_whole").value_or(false);
   rows.gathered_units = in.real("gathered_units", 0, 1024).value_or(0);
   rows.gradient_units = in.real("gradient_units", 0, 1024).value_or(0);
@@ -227,6 +231,7 @@ void read_parts(const Reader& in, FrameworkProfile& f) {
     f.checkpoint_source = checkpoint->string("source").value_or("");
   }
   if (const auto flags = in.object("flags")) read_flags(*flags, f);
+  if (const auto rules = in.object("rules")) f.rules = read_framework_rules(*rules);
 }
 
 FrameworkProfile read_profile(const Reader& in) {

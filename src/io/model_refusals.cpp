@@ -170,8 +170,7 @@ void refuse_foreign_parts(const Reader& in, const Family& family) {
       if (above_one(key)) refuse(key, "a mixture of experts");
   if (family.attention != Heads::Latent && value_of(in, "kv_lora_rank") != nullptr)
     refuse("kv_lora_rank", "multi-head latent attention");
-  if (family.attention == Heads::Latent)
-    must_be_false("attention_bias", "biases of latent projections are not counted");
+  if (family.name() == "ernie4_5_moe") must_be_false("use_bias", "biases of experts are not counted");
   if (family.name() == "phi") must_be_false("qk_layernorm", "norms of queries and keys are not counted");
   if (family.attention != Heads::MultiQueryKey && family.attention != Heads::Falcon && asks("multi_query"))
     refuse("multi_query", "multi-query attention by this switch");

@@ -37,12 +37,12 @@ ModelSpec ModelShape::read() {
 
 void ModelShape::read_heads() {
   model_.heads = keys_.required(kHeadKeys, 1, kMaxHeads, "32");
+  model_.qkv_bias = keys_.on(family_.qkv_bias);
+  model_.output_bias = keys_.on(family_.output_bias);
   if (family_.attention == Heads::Latent) return read_latent();
   read_kv_heads();
   read_head_dim();
   model_.sinks = family_.sinks;
-  model_.qkv_bias = keys_.on(family_.qkv_bias);
-  model_.output_bias = keys_.on(family_.output_bias);
   const bool mpt_norm =
       family_.attention == Heads::AttentionType && keys_.boolean("attn_config.qk_ln").value_or(false);
   model_.qk_norm = mpt_norm                       ? QkNorm::AllHeads

@@ -41,6 +41,7 @@ std::string text(const Issue& issue, const Style& style) {
   std::string out = inked(head, ink, style.colour) + (where.empty() ? "" : " " + where) + "\n";
   const auto columns = static_cast<std::size_t>(std::max(style.columns, 20));
   if (!issue.must.empty()) out += paragraph("must " + printable(issue.must), columns, "    ");
+  if (!issue.source.empty()) out += paragraph("rule of " + printable(issue.source), columns, "    ");
   if (!issue.hint.empty()) out += paragraph(printable(issue.hint), columns, "    ");
   return out;
 }
@@ -76,6 +77,7 @@ std::string json_issues(const Issues& issues) {
     json.text("got", i.got);
     json.text("must", i.must);
     json.text("hint", i.hint);
+    json.text("source", i.source);
     json.end();
   }
   json.end();

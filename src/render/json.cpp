@@ -29,7 +29,8 @@ std::string base_unit(Dim dim) {
 
 std::string base_unit(Unit unit) {
   switch (unit) {
-    case Unit::Count: return "";
+    case Unit::Count:
+    case Unit::Whole: return "";
     case Unit::Memory:
     case Unit::MemoryBoth:
     case Unit::Request:
@@ -69,7 +70,7 @@ void member(JsonWriter& json, std::string_view key, const Cell& cell, std::strin
              cell);
 }
 
-/// Members of an object of their own, or of the section where the block has no key.
+/// Members of an object of their own, or of what is around it where there is no key.
 template <class Members>
 void keyed(JsonWriter& json, const std::string& key, Members&& members) {
   if (!key.empty()) json.object(key);
@@ -173,9 +174,9 @@ std::string json_report(const Report& report) {
   if (report.verdict != Verdict::None) json.text("verdict", verdict_id(report.verdict));
   if (!report.headline.empty()) json.text("headline", sentence_text(report.headline));
   for (const Section& section : report.sections) {
-    json.object(section.key);
-    for (const Block& b : section.blocks) std::visit([&](const auto& x) { block(json, x); }, b);
-    json.end();
+    keyed(json, section.key, [&] {
+      for (const Block& b : section.blocks) std::visit([&](const auto& x) { block(json, x); }, b);
+    });
   }
   json.end();
   return json.take();

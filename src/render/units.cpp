@@ -152,6 +152,7 @@ std::string value_text(Value value) {
   if (!std::isfinite(v)) return "not finite";
   switch (value.unit) {
     case Unit::Count: return count_text(v);
+    case Unit::Whole: return fixed(v, 0);
     case Unit::Memory: return bytes_text(v, kBinary);
     case Unit::MemoryBoth: return bytes_text(v, kBinary) + " (" + bytes_text(v, kDecimal) + ")";
     case Unit::Request: return joined(fixed(v / kMiB, std::abs(v) < 10 * kMiB ? 2 : 0), "", "MiB");

@@ -92,13 +92,13 @@ integer "x"
 integer|range "1e300"
 integer true
 integer|range 1e300
-integer|scalar [8]
+integer|scalar|heads-divide-hidden [8]
 integer|scalar {"a": 8}
 json-number 1e400
 json-number -1e400
-json-number NaN
-json-number -Infinity
-json-number 99999999999999999999
+json-number|integer NaN
+json-number|integer -Infinity
+json-number|integer 99999999999999999999
 range 9223372036854775807
 json-syntax 0x10
 json-syntax 08

@@ -48,10 +48,11 @@ class Plans {
     r.attention_dropout = coin();
     r.accumulation_fusion = below(4) != 0;
     r.expandable_segments = coin();
+    r.mtp_layers = coin() ? model.mtp_layers : 0;
+    if (!model.is_sparse()) return;
     r.ep_overlap = coin();
-    if (coin()) r.mtp_layers = model.mtp_layers;
-    if (coin()) r.capacity_factor = one_of({1.0, 1.25});
-    if (coin()) r.imbalance = 1.5;
+    r.imbalance = one_of({1.0, 1.3});
+    r.capacity_factor = one_of({0.0, 0.0, 1.25});
   }
 
   Recipe recipe(const Plan& plan, const ModelSpec& model, const FrameworkProfile& profile) {
@@ -86,18 +87,18 @@ class Plans {
     p.tp = one_of<std::uint16_t>({1, 2, 4, 8});
     p.pp = one_of<std::uint16_t>({1, 1, 2, 3, 4, 6, 8, 16});
     p.cp = one_of<std::uint16_t>({1, 1, 2, 4});
-    if (model.is_sparse()) p.ep = one_of<std::uint16_t>({1, 2, 4, 8});
-    if (model.is_sparse() && below(4) == 0) p.etp = one_of<std::uint16_t>({2, 4});
     p.dp = static_cast<std::uint32_t>(
         std::max<std::int64_t>(1, cluster.gpus() / (std::int64_t{p.tp} * p.pp * p.cp)));
     p.micro_batch = one_of<std::uint16_t>({1, 1, 2, 4});
     p.sharding = profile.shardings[below(profile.shardings.size())].mode;
     p.shard = p.sharding == Sharding::Hsdp ? one_of<std::uint32_t>({1, 2, 4, 8}) : p.dp * p.cp;
     p.recompute = static_cast<Recompute>(below(4));
-    p.modules = static_cast<Modules>(1 + below(127));
     p.recompute_layers =
         p.recompute == Recompute::Layers ? static_cast<std::uint16_t>(1 + below(4)) : std::uint16_t{0};
-    p.layout = model.layers % p.pp == 0 ? Layout::Equal : Layout::EmbeddingAndLoss;
+    p.modules = static_cast<Modules>(1 + below(127));
+    if (model.is_sparse()) p.ep = one_of<std::uint16_t>({1, 2, 4, 8, 16, 32});
+    if (model.is_sparse()) p.etp = one_of<std::uint16_t>({1, 1, 1, 2});
+    choose_layout(model.layers, profile.uneven_stages, p);
     p.sequence_parallel = p.tp > 1 && below(4) != 0;
     p.reshard = below(4) != 0;
     p.sync_each_micro_batch = coin();
@@ -110,9 +111,10 @@ class Plans {
 
   Sample next() {
     for (;;) {
-      const std::string model = one_of({"llama8b", "llama70b", "llama405b", "llama2-13b", "qwen3-8b",
-                                        "qwen2.5-7b", "gpt3-175b", "gpt2", "gpt2-xl", "mistral-7b",
-                                        "deepseek-v3", "qwen3-30b-a3b", "mixtral-8x7b", "moonlight-16b"});
+      const std::string model =
+          one_of({"llama8b", "llama70b", "llama405b", "llama2-13b", "qwen3-8b", "qwen2.5-7b", "gpt3-175b",
+                  "gpt2", "gpt2-xl", "mistral-7b", "deepseek-v3", "mixtral-8x7b", "gpt-oss-20b",
+                  "qwen3-30b-a3b", "gemma-2-27b", "moonlight-16b"});
       const std::string cluster = one_of({"h100x64", "h100x1024", "h100x16384", "a100x384", "gb200x576",
                                           "rtx4090x32", "mi300xx512", "h800x2048"});
       const std::string framework =
@@ -129,9 +131,10 @@ class Plans {
 inline std::string described(const Sample& s) {
   const Plan& p = s.plan;
   return s.model + " on " + s.cluster + " by " + s.framework + ": tp " + std::to_string(p.tp) + " pp " +
-         std::to_string(p.pp) + " v " + std::to_string(p.vpp) + " cp " + std::to_string(p.cp) + " dp " +
-         std::to_string(p.dp) + " shard " + std::to_string(p.shard) + " b " + std::to_string(p.micro_batch) +
-         " " + std::string(name_of(p.sharding)) + " " + std::string(name_of(p.recompute)) + " " +
+         std::to_string(p.pp) + " v " + std::to_string(p.vpp) + " cp " + std::to_string(p.cp) + " ep " +
+         std::to_string(p.ep) + " etp " + std::to_string(p.etp) + " dp " + std::to_string(p.dp) + " shard " +
+         std::to_string(p.shard) + " b " + std::to_string(p.micro_batch) + " " +
+         std::string(name_of(p.sharding)) + " " + std::string(name_of(p.recompute)) + " " +
          std::string(name_of(p.schedule)) + " batch " + std::to_string(s.problem.recipe.global_batch);
 }
 

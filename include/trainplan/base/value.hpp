@@ -10,6 +10,7 @@ namespace trainplan {
 /// What a number is, and so how it is shown. Memory is GiB, traffic decimal GB; JSON has base units.
 enum class Unit : unsigned char {
   Count,       // an integer when it is one
+  Whole,       // an integer, every digit of it
   Memory,      // bytes, GiB
   MemoryBoth,  // bytes, GiB with GB beside it
   Request,     // bytes, whole MiB, as messages of allocators have them

@@ -96,7 +96,7 @@ StateCost<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, 
   Sum<BytesPerParam<N>> dense, experts;
   for (const StateRow& row : problem.profile().rows(plan.sharding)->state) {
     if (!applies(row.when, problem.recipe, plan)) continue;
-    const auto width = width_leaf(rec, problem, "w_" + row.id, row);
+    const auto width = width_leaf(rec, problem, "w_", row);
     if (row.largest_group) {
       add_largest_group(rec, in, problem, row, width, params, live);
       continue;

@@ -85,9 +85,10 @@ Count<N> ways(const Inputs<N>& in, Group group, ParamClass params) {
   return Count<N>{1.0};
 }
 
-/// Bytes per parameter of a row of the profile, with the place that decides them.
+/// Bytes per parameter of a row of the profile, with the place that decides them. A symbol that ends in '_'
+/// goes on with the id of the row; it is put together only to be written down.
 template <Recorder R, class Row>
-BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, const std::string& symbol,
+BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, std::string_view symbol,
                                           const Row& row) {
   using Q = BytesPerParam<typename R::Num>;
   const double width = width_of(row.width, row.bytes_per_param, problem.recipe);
@@ -97,7 +98,8 @@ BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, const 
                                : row.width == Width::MomentDType
                                    ? "run /moment_dtype"
                                    : problem.profile().origin + " " + row.source;
-    return rec.template in<Q>({symbol, "bytes per parameter: " + row.title, origin}, width);
+    const std::string whole = std::string(symbol) + (symbol.ends_with('_') ? row.id : "");
+    return rec.template in<Q>({whole, "bytes per parameter: " + row.title, origin}, width);
   } else {
     return Q{width};
   }

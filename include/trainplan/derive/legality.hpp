@@ -1,4 +1,4 @@
-/// Broken rules as issues: the field, the numbers, and the legal values nearby.
+/// Broken rules as issues: the field, the numbers, whose rule it is, and the legal values nearby.
 #pragma once
 
 #include <algorithm>
@@ -7,71 +7,52 @@
 #include <string_view>
 #include <vector>
 
-#include "trainplan/derive/resolve.hpp"
+#include "trainplan/derive/plan_fields.hpp"
 #include "trainplan/plan/rules.hpp"
+#include "trainplan/plan/warnings.hpp"
 #include "trainplan/spec/issue.hpp"
-#include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
 
 namespace detail {
 
-/// The value of a run field in a plan, or -1 when the field is not a number.
-inline std::int64_t field_value(const Problem& x, const Plan& p, std::string_view field) {
-  if (field == "tp") return p.tp;
-  if (field == "pp") return p.pp;
-  if (field == "vpp") return p.vpp;
-  if (field == "cp") return p.cp;
-  if (field == "ep") return p.ep;
-  if (field == "etp") return p.etp;
-  if (field == "dp") return p.dp;
-  if (field == "shard_size") return p.shard;
-  if (field == "recompute_layers") return p.recompute_layers;
-  if (field == "global_batch") return x.recipe.global_batch;
-  if (field == "sequence") return x.recipe.sequence;
-  return -1;
-}
-
-inline void set_field_value(Problem& x, Plan& p, std::string_view field, std::int64_t v) {
-  if (field == "tp") p.tp = static_cast<std::uint16_t>(v);
-  if (field == "pp") p.pp = static_cast<std::uint16_t>(v);
-  if (field == "pp") choose_layout(x.model().layers, x.profile().uneven_stages, p);
-  if (field == "vpp") p.vpp = static_cast<std::uint16_t>(v);
-  if (field == "vpp") p.schedule = v > 1 ? Schedule::Interleaved : Schedule::OneFOneB;
-  if (field == "cp") p.cp = static_cast<std::uint16_t>(v);
-  if (field == "ep") p.ep = static_cast<std::uint16_t>(v);
-  if (field == "etp") p.etp = static_cast<std::uint16_t>(v);
-  if (field == "dp") p.dp = static_cast<std::uint32_t>(v);
-  if (field == "shard_size") p.shard = static_cast<std::uint32_t>(v);
-  if (field == "recompute_layers") p.recompute_layers = static_cast<std::uint16_t>(v);
-  if (field == "global_batch") x.recipe.global_batch = v;
-  if (field == "sequence") x.recipe.sequence = v;
-}
-
-inline std::int64_t largest(std::string_view field) {
-  if (field == "sequence" || field == "global_batch") return kMaxSequence;
-  return field == "dp" || field == "shard_size" ? kMaxRanks : kMaxDegree;
+inline bool keeps_rules_of(const Problem& problem, const Plan& plan, std::string_view field) {
+  return std::all_of(rules().begin(), rules().end(),
+                     [&](const Rule& r) { return r.field != field || r.holds(problem, plan); });
 }
 
 /// Values of the field, nearest first, that keep every rule of that field.
 inline std::vector<std::int64_t> legal_values(Problem problem, Plan plan, std::string_view field,
                                               std::size_t most) {
-  std::vector<const Rule*> judges;
-  for (const Rule& rule : rules())
-    if (rule.field == field) judges.push_back(&rule);
   std::vector<std::int64_t> found;
-  const std::int64_t got = field_value(problem, plan, field), last = largest(field);
+  const std::int64_t got = field_value(problem, plan, field), last = largest(problem, field);
   constexpr std::int64_t kReach = 1 << 16;
   for (std::int64_t away = 0; away <= kReach && found.size() < most; ++away) {
     for (const std::int64_t v : {got - away, got + away}) {
       if (v < 1 || v > last || found.size() == most || (away == 0 && !found.empty())) continue;
       set_field_value(problem, plan, field, v);
-      if (std::all_of(judges.begin(), judges.end(), [&](const Rule* r) { return r->holds(problem, plan); }))
-        found.push_back(v);
+      if (keeps_rules_of(problem, plan, field)) found.push_back(v);
     }
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+/// The same for a field whose values are words.
+inline std::vector<std::string> legal_words(Problem problem, Plan plan, std::string_view field) {
+  std::vector<std::string> found;
+  for (const std::string_view word : field_words(field)) {
+    set_field_word(problem, plan, field, word);
+    const bool described = field != "sharding" || problem.profile().rows(plan.sharding) != nullptr;
+    if (described && keeps_rules_of(problem, plan, field)) found.emplace_back(word);
+  }
+  return found;
+}
+
+/// A batch or a sequence: the next shorter and the next longer. Degrees: all that are near.
+constexpr std::size_t most_values(std::string_view field) {
+  if (field == "global_batch" || field == "sequence" || field == "first_layers") return 2;
+  return field == "tp" || field == "pp" ? 8 : 4;
 }
 
 /// Where the user can change a field: in the run file, else on the command line.
@@ -81,31 +62,75 @@ inline std::string pointer_of(std::string_view field, const std::string& origin)
   return name;
 }
 
-/// Shardings that keep every rule about them.
-inline std::vector<std::string> legal_shardings(const Problem& problem, Plan plan) {
-  std::vector<std::string> found;
-  for (const ShardingRows& rows : problem.profile().shardings) {
-    plan.sharding = rows.mode;
-    const bool keeps = std::all_of(rules().begin(), rules().end(), [&](const Rule& r) {
-      return r.field != "sharding" || r.holds(problem, plan);
-    });
-    if (keeps) found.emplace_back(name_of(rows.mode));
-  }
-  return found;
-}
-
-/// What to write instead, or that nothing should be written where no legal value is near.
-inline std::string hint_text(const Problem& problem, const Plan& plan, const Rule& rule) {
-  std::vector<std::string> values;
-  if (rule.field == "sharding") values = legal_shardings(problem, plan);
-  if (field_value(problem, plan, rule.field) >= 0)
-    for (const std::int64_t v : legal_values(problem, plan, rule.field, 4))
-      values.push_back(std::to_string(v));
-  if (values.empty()) return "leave " + std::string(rule.field) + " out";
+inline std::string listed(const std::vector<std::string>& values) {
   std::string text;
   for (std::size_t i = 0; i < values.size(); ++i)
     text += (i == 0 ? "try " : i + 1 == values.size() ? " or " : ", ") + values[i];
   return text;
+}
+
+/// " (tp 4 with dp 2)": what the largest legal tp leaves to data parallelism.
+inline std::string rest_for_dp(const Problem& problem, Plan plan, std::int64_t tp) {
+  plan.tp = static_cast<std::uint16_t>(tp);
+  const std::int64_t gpus = problem.cluster().gpus();
+  return divides(model_grid(plan), gpus)
+             ? " (tp " + text(tp) + " with dp " + text(gpus / model_grid(plan)) + ")"
+             : "";
+}
+
+using Broken = std::vector<const Rule*>;
+
+/// What to write instead, or that nothing should be written where no legal value is near. The repair of a
+/// rule helps only when no other rule of the field is broken.
+inline std::string hint_text(const Problem& problem, const Plan& plan, const Broken& broken) {
+  const std::string_view field = broken.front()->field;
+  std::vector<std::string> values = legal_words(problem, plan, field);
+  std::string hint;
+  if (field_value(problem, plan, field) >= 0) {
+    const auto numbers = legal_values(problem, plan, field, most_values(field));
+    for (const std::int64_t v : numbers) values.push_back(text(v));
+    hint = listed(values);
+    if (field == "tp" && !numbers.empty()) hint += rest_for_dp(problem, plan, numbers.back());
+  } else {
+    hint = listed(values);
+  }
+  if (broken.size() == 1 && broken.front()->repair != nullptr)
+    if (const std::string repair = broken.front()->repair(problem, plan); !repair.empty())
+      hint += (hint.empty() ? "" : "; or ") + repair;
+  return hint.empty() ? "leave " + std::string(field) + " out" : hint;
+}
+
+/// "Megatron-LM core 0.20.0: a.py, b.py", each place once.
+inline std::string source_text(const FrameworkProfile& f, const Broken& broken) {
+  std::vector<std::string_view> places;
+  for (const Rule* rule : broken) {
+    const std::string_view place = f.rules.source(rule->id);
+    const auto says_more = [&](std::string_view other) { return other.starts_with(place); };
+    if (place.empty() || std::any_of(places.begin(), places.end(), says_more)) continue;
+    std::erase_if(places, [&](std::string_view other) { return place.starts_with(other); });
+    places.push_back(place);
+  }
+  std::string out = f.release();
+  for (std::size_t i = 0; i < places.size(); ++i) out.append(i == 0 ? ": " : ", ").append(places[i]);
+  return out;
+}
+
+inline Issue issue_of(const Problem& problem, const Plan& plan, const std::string& origin,
+                      const Broken& broken) {
+  const Rule& first = *broken.front();
+  std::string must;
+  for (const Rule* rule : broken)
+    must += (must.empty() ? "" : "; ") + std::string(rule->sentence(problem.profile())) + " (" +
+            rule->numbers(problem, plan) + ")";
+  const std::int64_t got = field_value(problem, plan, first.field);
+  return {.level = Severity::Error,
+          .rule = std::string(first.id),
+          .file = origin,
+          .pointer = pointer_of(first.field, origin),
+          .got = got >= 0 ? text(got) : std::string(field_word(problem, plan, first.field)),
+          .must = must,
+          .hint = hint_text(problem, plan, broken),
+          .source = source_text(problem.profile(), broken)};
 }
 
 }  // namespace detail
@@ -122,18 +147,27 @@ inline void report_broken_rules(const Problem& problem, const Plan& plan, const 
     if (rule.holds(problem, plan) || is_wrong(rule.field) || is_wrong(rule.also)) continue;
     if (degree && (rule.field == "dp" || rule.also == "dp")) continue;
     wrong.push_back(rule.field);
-    std::string must;
-    for (const Rule& other : rules()) {
-      if (other.field != rule.field || other.holds(problem, plan)) continue;
-      must +=
-          (must.empty() ? "" : "; ") + std::string(other.must) + " (" + other.numbers(problem, plan) + ")";
-    }
-    const std::int64_t got = detail::field_value(problem, plan, rule.field);
-    const std::string shown = got >= 0                   ? std::to_string(got)
-                              : rule.field == "sharding" ? std::string(name_of(plan.sharding))
-                                                         : std::string{};
-    issues.add({Severity::Error, std::string(rule.id), origin, detail::pointer_of(rule.field, origin), shown,
-                must, detail::hint_text(problem, plan, rule)});
+    detail::Broken broken;
+    for (const Rule& other : rules())
+      if (other.field == rule.field && !other.holds(problem, plan)) broken.push_back(&other);
+    issues.add(detail::issue_of(problem, plan, origin, broken));
+  }
+}
+
+/// What of a legal plan has no effect or is doubtful. A field of the run stands with the value of the plan.
+inline void report_warnings(const Problem& problem, const Plan& plan, const RunSpec& run, Issues& issues) {
+  for (const Warning& w : warnings()) {
+    if (!w.speaks(problem, plan, run)) continue;
+    const std::int64_t number =
+        w.field == "shard_size" ? run.shard_size.value_or(0) : detail::field_value(problem, plan, w.field);
+    issues.add(
+        {.level = Severity::Warning,
+         .rule = std::string(w.id),
+         .file = run.origin,
+         .pointer = detail::pointer_of(w.field, run.origin),
+         .got = number > 0 ? detail::text(number) : std::string(detail::field_word(problem, plan, w.field)),
+         .must = std::string(w.must) + " (" + w.numbers(problem, plan) + ")",
+         .hint = std::string(w.hint)});
   }
 }
 

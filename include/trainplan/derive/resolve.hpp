@@ -39,6 +39,11 @@ constexpr std::int64_t nearest_multiple(std::int64_t target, std::int64_t unit) 
   return below > 0 && target - below <= above - target ? below : above;
 }
 
+/// Ring, unless the framework has all-to-all only.
+inline CpMode default_cp_mode(const FrameworkProfile& f) {
+  return f.rules.ring ? CpMode::Ring : CpMode::AllToAll;
+}
+
 namespace detail {
 
 class Resolver {
@@ -190,8 +195,9 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
   recipe.convention =
       r.pick("flop_convention", "FLOP convention of gates", run.flop_convention, FlopConvention::Causal,
              "default; the other stands beside it", detail::named<FlopConvention>);
-  recipe.tp_overlap = r.pick("tp_overlap", "TP overlap", run.tp_overlap, true,
-                             "default (needs its launch flag)", detail::yes_no);
+  recipe.tp_overlap =
+      r.pick("tp_overlap", "TP overlap", run.tp_overlap, profile.rules.tp_overlap,
+             profile.rules.tp_overlap ? "default (needs its launch flag)" : by_profile, detail::yes_no);
   recipe.dp_overlap = r.pick("dp_overlap", "DP overlap", run.dp_overlap, true,
                              "default (needs its launch flags)", detail::yes_no);
   if (model.is_sparse()) detail::resolve_experts(r, run, recipe);
@@ -201,7 +207,8 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
                "default: the model announces " + std::to_string(model.mtp_layers), detail::yes_no)
             ? model.mtp_layers
             : 0;
-  recipe.cp_mode = r.pick("cp_mode", "CP mode", run.cp_mode, CpMode::Ring, "default", detail::named<CpMode>);
+  recipe.cp_mode = r.pick("cp_mode", "CP mode", run.cp_mode, default_cp_mode(profile),
+                          profile.rules.ring ? "default" : by_profile, detail::named<CpMode>);
   recipe.margin = r.pick("memory_margin", "planning margin, share of the gate", run.memory_margin,
                          calibration.planning_margin.value, "default: " + calibration.planning_margin.source,
                          detail::share_cell);

@@ -66,37 +66,44 @@ inline Table candidate_table(std::string key, const std::vector<Candidate>& list
 
 }  // namespace detail
 
+namespace detail {
+
+/// What the request is, or that nothing is near.
+inline Sentence allocation_headline(double asked, const Candidate* nearest) {
+  const double off = nearest == nullptr ? 1 : distance(nearest->item->value, asked);
+  const bool exact = off <= kExactAllocation, found = off <= kNearAllocation;
+  Sentence s{std::string(exact   ? "a request of "
+                         : found ? "within 1 % of a request of "
+                                 : "no tensor is within 1 % of a request of ")};
+  s.emplace_back(Value{asked, Unit::Request});
+  if (found) s.emplace_back((exact ? " is: " : ": ") + nearest->item->title);
+  return s;
+}
+
+}  // namespace detail
+
 /// Fails when no tensor is within 1 % of the request.
 inline Report allocation_report(const std::vector<StageAllocations>& stages, double asked,
                                 std::string title) {
   constexpr std::size_t kShown = 6;
   std::vector<detail::Candidate> exact, near;
-  bool found = false;
-  for (const detail::Candidate& c : detail::candidates(stages, asked)) {
-    found = found || distance(c.item->value, asked) <= kNearAllocation;
+  const std::vector<detail::Candidate> all = detail::candidates(stages, asked);
+  for (const detail::Candidate& c : all) {
     if (is_exact(c.item->value, asked))
       exact.push_back(c);
     else if (near.size() < kShown)
       near.push_back(c);
   }
+  const bool found = !all.empty() && distance(all.front().item->value, asked) <= kNearAllocation;
   Report r{"allocation", std::move(title), found ? Verdict::None : Verdict::Failed, {}, {}};
-  Sentence headline{std::string(!exact.empty() ? "a request of "
-                                : found        ? "within 1 % of a request of "
-                                               : "no tensor is within 1 % of a request of ")};
-  headline.push_back(Value{asked, Unit::Request});
-  if (!exact.empty()) headline.push_back(" is: " + exact.front().item->title);
-  if (exact.empty() && found) headline.push_back(": " + near.front().item->title);
-  r.headline = std::move(headline);
-  if (!exact.empty()) {
-    Section s{"exact",
-              "Tensors of that size (within 0.1 %)",
-              {detail::candidate_table("candidates", exact, asked)}};
-    r.sections.push_back(std::move(s));
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-      Explanation e = explanation_of(*exact[i].ledger, *exact[i].item);
-      r.sections.push_back({"exact_" + std::to_string(i + 1), "", {std::move(e)}});
-    }
-  }
+  r.headline = detail::allocation_headline(asked, all.empty() ? nullptr : &all.front());
+  if (!exact.empty())
+    r.sections.push_back({"exact",
+                          "Tensors of that size (within 0.1 %)",
+                          {detail::candidate_table("candidates", exact, asked)}});
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    r.sections.push_back(
+        {"exact_" + std::to_string(i + 1), "", {explanation_of(*exact[i].ledger, *exact[i].item)}});
   r.sections.push_back(
       {"nearest", "The nearest others", {detail::candidate_table("candidates", near, asked)}});
   return r;

@@ -8,6 +8,7 @@
 #include "trainplan/derive/trial.hpp"
 #include "trainplan/report/gates.hpp"
 #include "trainplan/report/plan_report.hpp"
+#include "trainplan/report/warning_section.hpp"
 
 namespace trainplan {
 
@@ -16,6 +17,7 @@ struct CheckedRun {
   std::string name;
   Trial trial;
   std::vector<Gate> gates;
+  std::vector<Issue> issues{};  // its warnings are shown
 };
 
 inline Report check_report(const std::vector<CheckedRun>& runs) {
@@ -35,7 +37,9 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
                {"holds", "holds"}},
               {}};
   Notes failures{"failures", {}};
+  Table warnings = warning_table(true);
   for (const CheckedRun& run : runs) {
+    add_warnings(warnings, run.issues, run.name);
     for (const Gate& g : run.gates) {
       table.rows.push_back(
           {run.name, detail::degrees_text(run.trial.plan), g.name, Code{g.id}, g.value, g.limit, g.holds()});
@@ -51,6 +55,7 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
   s.blocks.push_back(std::move(table));
   if (!failures.sentences.empty()) s.blocks.push_back(std::move(failures));
   r.sections.push_back(std::move(s));
+  add_warning_section(r, std::move(warnings));
   return r;
 }
 

@@ -1,12 +1,15 @@
 /// The answers of `list`: what is shipped, a line each.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "trainplan/plan/rules.hpp"
+#include "trainplan/plan/warnings.hpp"
 #include "trainplan/report/build.hpp"
 #include "trainplan/spec/anchor.hpp"
 #include "trainplan/spec/calibration.hpp"
@@ -162,12 +165,65 @@ inline Report framework_list_report(const std::vector<FrameworkProfile>& framewo
                               std::move(rows));
 }
 
-inline Report rule_list_report(std::span<const Rule> rules) {
-  detail::Rows rows;
+namespace detail {
+
+inline std::vector<Column> rule_columns() {
+  return {{"id", "id"}, {"field", "run field"}, {"rule", "rule"}, {"source", "source"}};
+}
+
+inline Rows rows_of_rules(std::span<const Rule> rules, const FrameworkProfile& f) {
+  Rows rows;
   for (const Rule& r : rules)
-    rows.push_back({Code{std::string(r.id)}, Code{std::string(r.field)}, "must " + std::string(r.must)});
-  return detail::table_report("rules", "Rules that a legal plan keeps",
-                              {{"id", "id"}, {"field", "run field"}, {"rule", "rule"}}, std::move(rows));
+    if (r.is_of(f))
+      rows.push_back({Code{std::string(r.id)}, Code{std::string(r.field)},
+                      "must " + std::string(r.sentence(f)), std::string(f.rules.source(r.id))});
+  return rows;
+}
+
+/// Profiles of one release share a table when all their rules are the same.
+inline bool same_rules(std::span<const Rule> rules, const FrameworkProfile& a, const FrameworkProfile& b) {
+  return a.version == b.version && std::all_of(rules.begin(), rules.end(), [&](const Rule& r) {
+           return r.is_of(a) == r.is_of(b) && r.sentence(a) == r.sentence(b) &&
+                  a.rules.source(r.id) == b.rules.source(r.id);
+         });
+}
+
+}  // namespace detail
+
+/// A section for each framework; then the rules that only other profiles have, and the warnings.
+inline Report rule_list_report(std::span<const Rule> rules, const std::vector<FrameworkProfile>& frameworks,
+                               bool with_rest = true) {
+  Report r{"list", "Rules that a legal plan keeps", Verdict::None, {}, {}};
+  for (std::size_t i = 0; i < frameworks.size(); ++i) {
+    const FrameworkProfile& f = frameworks[i];
+    const auto same = [&](const FrameworkProfile& g) { return detail::same_rules(rules, f, g); };
+    if (std::any_of(frameworks.begin(), frameworks.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
+    std::string profiles = f.id;
+    for (std::size_t k = i + 1; k < frameworks.size(); ++k)
+      if (same(frameworks[k])) profiles += ", " + frameworks[k].id;
+    Section s{f.id, f.name, {}};
+    s.blocks.push_back(Facts{"release",
+                             {{"framework", "framework", f.release(), "", ""},
+                              {"version", "version", f.version, "", ""},
+                              {"profiles", "profiles", profiles, "", ""}}});
+    s.blocks.push_back(Table{"rules", "", detail::rule_columns(), detail::rows_of_rules(rules, f)});
+    r.sections.push_back(std::move(s));
+  }
+  if (!with_rest) return r;
+  detail::Rows rest, doubts;
+  for (const Rule& rule : rules)
+    if (std::none_of(frameworks.begin(), frameworks.end(), [&](const auto& f) { return rule.is_of(f); }))
+      rest.push_back(
+          {Code{std::string(rule.id)}, Code{std::string(rule.field)}, "must " + std::string(rule.must)});
+  for (const Warning& w : warnings())
+    doubts.push_back({Code{std::string(w.id)}, Code{std::string(w.field)}, "must " + std::string(w.must)});
+  const std::vector<Column> columns{{"id", "id"}, {"field", "run field"}, {"rule", "rule"}};
+  if (!rest.empty())
+    r.sections.push_back(
+        {"other", "Rules of profiles that ask for them", {Table{"rules", "", columns, rest}}});
+  r.sections.push_back(
+      {"warnings", "Warnings, which change no exit status", {Table{"warnings", "", columns, doubts}}});
+  return r;
 }
 
 /// Constants of the model and the published figures that stand beside computed ones.

@@ -11,6 +11,7 @@
 #include "trainplan/report/gates.hpp"
 #include "trainplan/report/launch_section.hpp"
 #include "trainplan/report/plan_sections.hpp"
+#include "trainplan/report/warning_section.hpp"
 
 namespace trainplan {
 
@@ -249,14 +250,18 @@ inline void judge_limits(Report& r, const Trial& t, const std::vector<Gate>& gat
 
 }  // namespace detail
 
-/// The whole report. The ledger belongs to the chosen plan's fullest stage. Limits, if any, are judged.
+/// The whole report. The ledger belongs to the chosen plan's fullest stage. Limits, if any, are judged;
+/// warnings among the issues are shown.
 inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::vector<Setting>& settings,
-                          const Limits& limits = {}) {
+                          const Limits& limits = {}, const std::vector<Issue>& issues = {}) {
   const Trial& t = d.chosen;
   Report r{
       "plan", t.problem.model().name + " on " + t.problem.cluster().name, t.verdict(), headline_of(t), {}};
   r.sections.push_back(input_section(t.problem, settings));
   r.sections.push_back(choice_section(t));
+  Table warnings = warning_table(false);
+  add_warnings(warnings, issues);
+  add_warning_section(r, std::move(warnings));
   if (limits.min_mfu || limits.max_step_time || limits.max_memory) {
     const std::vector<Gate> gates = gates_of(t, limits);
     detail::judge_limits(r, t, gates);

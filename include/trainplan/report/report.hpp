@@ -69,6 +69,7 @@ struct Explanation {
 
 using Block = std::variant<Facts, Table, Notes, Lines, Explanation>;
 
+/// Without a key the blocks are members of the report itself.
 struct Section {
   std::string key, title;
   std::vector<Block> blocks;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainplan/spec/figure.hpp"
+#include "trainplan/spec/framework_rules.hpp"
 
 namespace trainplan {
 
@@ -121,6 +122,8 @@ struct ShardingRows {
   std::string title, flags;
   bool pipeline_keeps_whole = false;  // with pp > 1 weights are gathered and gradients reduced once a step
   bool with_pipeline = true;          // runs together with pp > 1
+  bool with_experts = true;           // runs with routed experts
+  bool gradient_as_weights = false;   // gradients are kept in the type of the weights
   double gathered_units = 0;          // whole layers gathered at a time, in the compute type
   double gradient_units = 0;          // whole layers of unsharded gradient, before and in their reduction
   std::vector<StateRow> state;
@@ -229,7 +232,10 @@ struct FrameworkProfile {
   std::string checkpoint_source, rank_order = "tp-cp-ep-dp-pp";
   std::vector<ShardingRows> shardings;
   std::vector<LaunchFlag> flags;
+  FrameworkRules rules;
 
+  /// "Megatron-LM core 0.20.0", without the commit that a version may name in brackets.
+  std::string release() const { return name + " " + version.substr(0, version.find(" (")); }
   const ShardingRows* rows(Sharding s) const {
     for (const ShardingRows& r : shardings)
       if (r.mode == s) return &r;

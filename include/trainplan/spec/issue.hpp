@@ -11,10 +11,12 @@ namespace trainplan {
 enum class Severity : unsigned char { Error, Warning };
 
 /// file:line:column and pointer say where (line 0: not from a file), got what stands there, must the rule,
-/// hint a legal value nearby. rule is a stable id such as "tp-divides-heads".
+/// hint a legal value nearby. rule is a stable id such as "tp-divides-heads". source: whose rule it is and
+/// where that stands, empty for rules of this program.
 struct Issue {
   Severity level = Severity::Error;
   std::string rule{}, file{}, pointer{}, got{}, must{}, hint{};  // braces: may be left out of an initialiser
+  std::string source{};
   int line = 0, column = 0;
 };
 

@@ -25,12 +25,6 @@ inline bool validate(const RunSpec& r, Issues& issues) {
   if (r.sequence) v.range("/sequence", *r.sequence, 1, kMaxSequence);
   if (r.global_batch) v.range("/global_batch", r.global_batch->amount, 1, kMaxSequence);
   if (r.recompute_layers) v.range("/recompute_layers", *r.recompute_layers, 1, kMaxLayers);
-  if (r.recompute_layers && r.recompute && *r.recompute != Recompute::Layers)
-    v.fail({.rule = "recompute-layers",
-            .pointer = "/recompute_layers",
-            .got = std::to_string(*r.recompute_layers),
-            .must = "stand with recompute = layers only, not with " + std::string(name_of(*r.recompute)),
-            .hint = "set recompute to \"layers\" or leave recompute_layers out"});
   if (r.recompute == Recompute::Layers && !r.recompute_layers)
     v.fail({.rule = "recompute-layers",
             .pointer = "/recompute",

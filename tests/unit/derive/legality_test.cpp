@@ -48,10 +48,11 @@ TEST_CASE("tp 6 is one issue that names every reason and the legal values") {
   CHECK(issue.got == "6");
   CHECK(has(issue.must, "num_attention_heads (64 heads / tp 6)"));
   CHECK(has(issue.must, "num_key_value_heads"));
-  CHECK(has(issue.must, "8 KV heads"));
+  CHECK(has(issue.must, "8 KV heads / tp 6 = 1.333 heads a rank"));
   CHECK(has(issue.must, "intermediate_size (28672 / tp 6)"));
   CHECK(has(issue.must, "hidden_size (8192 / tp 6)"));
-  CHECK(issue.hint == "try 1, 2, 4 or 8");
+  CHECK(issue.hint == "try 1, 2, 4 or 8 (tp 8 with dp 128)");
+  CHECK(has(issue.source, "Megatron-LM core 0.20.0: megatron/training/arguments.py, megatron/core/"));
 }
 
 TEST_CASE("a hint holds the nearest values that keep every rule of the field") {
@@ -60,11 +61,10 @@ TEST_CASE("a hint holds the nearest values that keep every rule of the field") {
     const char *pointer, *hint;
   };
   const Row rows[] = {
-      // 80 layers on 3 stages: 4 divides, so do 2 and 1; 82 slots of an uneven layout fit on 2; 5 does not
-      // divide 128
-      {completed({.tp = 8, .pp = 3, .dp = 42}), "/pp", "try 1, 2, 4 or 8"},
+      // 80 layers and 128 GPUs: 5 and 10 stages hold equal layers, but do not divide the GPUs
+      {completed({.tp = 8, .pp = 3, .dp = 42}), "/pp", "try 1, 2, 4, 8 or 16"},
       {completed({.tp = 8, .pp = 4, .vpp = 3, .dp = 32}), "/vpp", "try 1, 2, 4 or 5"},
-      {completed({.tp = 8, .pp = 4, .dp = 31}), "/dp", "try 32"},
+      {completed({.tp = 8, .pp = 4, .dp = 31}), "/dp", "try 32; or run on 992 GPUs"},
   };
   for (const Row& row : rows) {
     Draft draft;

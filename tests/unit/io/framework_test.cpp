@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -246,6 +247,37 @@ TEST_CASE("a profile without a loss has a native one; kernels appear once, the d
   CHECK(find_issue(issues, "loss-twice", "/loss/kernels/1/kind") != nullptr);
   CHECK(find_issue(issues, "range", "/loss/kernels/1/chunks") != nullptr);
   CHECK(find_issue(issues, "quantity", "/workspace/grouped") != nullptr);
+}
+
+TEST_CASE("rules: what differs between frameworks, and a source for ids that exist") {
+  CHECK(profile("megatron-lm").rules.expert_mesh == ExpertMesh::Gpus);
+  CHECK(profile("torchtitan").rules.expert_mesh == ExpertMesh::ShardRanks);
+  const FrameworkRules deepspeed = profile("deepspeed").rules;
+  CHECK(deepspeed.expert_mesh == ExpertMesh::DataParallel);
+  CHECK_FALSE(deepspeed.ring);
+  CHECK(deepspeed.all_to_all);
+  CHECK(deepspeed.chunks_per_cp_rank == 1);
+  CHECK(deepspeed.source("ep-divides-dp") == "deepspeed/utils/groups.py");
+  CHECK(deepspeed.source("micro-batches-cover-stages").empty());
+
+  Issues issues;
+  CHECK_FALSE(load_framework_text(R"({
+  "name": "x", "version": "1", "default_sharding": "zero1",
+  "shardings": [{"mode": "zero1", "title": "t", "state": [
+      {"id": "weights", "symbol": "a", "title": "t", "bytes_per_param": 2}]}],
+  "rules": {
+    "expert_mesh": "gpu", "chunks_per_cp_rank": 3,
+    "rings": false,
+    "sources": {"tp-divides-head": "a.py"}
+  }
+})",
+                                  "f.json", issues));
+  CAPTURE(listed(issues));
+  REQUIRE(issues.all().size() == 4);
+  for (const char* pointer :
+       {"/rules/expert_mesh", "/rules/chunks_per_cp_rank", "/rules/rings", "/rules/sources/tp-divides-head"})
+    CHECK(std::any_of(issues.all().begin(), issues.all().end(),
+                      [&](const Issue& i) { return i.pointer == pointer && i.line > 0; }));
 }
 
 TEST_CASE("mistakes of a profile are reported at their place") {

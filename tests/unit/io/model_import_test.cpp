@@ -99,7 +99,7 @@ TEST_CASE("DeepSeek: dense first layers, shared experts, latent attention") {
   CHECK(sparse_of(*load(kDeepseek + R"(, "first_k_dense_replace": 1, "moe_layer_freq": 2)")) == "ddsd");
   CHECK(sparse_of(*load(kDeepseek + R"(, "moe_layer_freq": [0, 1, 1, 0])")) == "dssd");
   CHECK(load(kDeepseek + R"(, "moe_layer_freq": [0, 1, 1])").refused("layer-list", "/moe_layer_freq"));
-  CHECK(load(kDeepseek + R"(, "attention_bias": true)").refused("unsupported-model", "/attention_bias"));
+  CHECK((*load(kDeepseek + R"(, "attention_bias": true)")).output_bias);
   CHECK((*load(kDeepseek + R"(, "q_lora_rank": 768, "index_n_heads": 64, "index_head_dim": 128)"))
             .latent.index_heads == 64);
   CHECK(of_type("deepseek_v3").refused("missing-key", "/kv_lora_rank"));

@@ -16,6 +16,20 @@ struct Asked : Draft {
 };
 using Change = void (*)(Asked&);
 
+/// Four experts a rank; 128 of them, each 4,096 wide, in every layer of the main model.
+void with_experts(Asked& a) {
+  a.model.experts = {.count = 128, .per_token = 8, .width = 4096};
+  a.model.pattern.assign(static_cast<std::size_t>(a.model.layers), LayerKind{.sparse = true});
+}
+/// The plan in another framework, without what only Megatron-LM has.
+void in_framework(Asked& a, const char* name) {
+  a.framework = *problems::framework(name);
+  a.plan.vpp = 1;
+  a.plan.schedule = Schedule::OneFOneB;
+  a.plan.sharding = a.framework.default_sharding;
+  a.recipe.gradient = a.recipe.reduce = a.framework.default_gradient;
+}
+
 /// Both changes start from the legal main plan. `also`: further rules that the failing plan cannot help
 /// breaking.
 struct Row {
@@ -96,7 +110,8 @@ const Row kRows[] = {
     {"tp-divides-vocabulary", [](Asked& a) { a.model.vocab = 128257; },  // padded to a multiple of 1,024
      [](Asked& a) {
        a.model.vocab = 128257;
-       a.framework.vocabulary_times_tp = false;
+       a.framework.vocabulary_times_tp = false;  // to a multiple of an odd number alone
+       a.framework.vocabulary_multiple = 129;
      }},
     {"pp-divides-layers",
      [](Asked& a) {
@@ -207,6 +222,272 @@ const Row kRows[] = {
        a.plan.recompute = Recompute::Layers;
        a.plan.recompute_layers = 0;
      }},
+    {"tp-divides-vocabulary",
+     [](Asked& a) {
+       a.model.vocab = 128257;
+       a.framework.vocabulary_times_tp = false;
+       a.framework.vocabulary_multiple = 1;
+       a.framework.rules.uneven_vocabulary = true;
+     },
+     [](Asked& a) {
+       a.model.vocab = 128257;
+       a.framework.vocabulary_times_tp = false;
+       a.framework.vocabulary_multiple = 1;
+     }},
+    {"tp-fits-kv-heads", [](Asked& a) { degrees(a, 16, 4, 1, 16); },
+     [](Asked& a) {  // 8 KV heads on 16 ranks need copies
+       degrees(a, 16, 4, 1, 16);
+       a.framework.replicates_key_value = false;
+     }},
+    {"tp-divides-latent-ranks",
+     [](Asked& a) {
+       a.model.latent = {.q_rank = 1536, .kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .v_dim = 128};
+       a.framework.rules.latent_ranks_over_tp = true;
+     },
+     [](Asked& a) {
+       a.model.latent = {.q_rank = 1536, .kv_rank = 512, .nope_dim = 128, .rope_dim = 60, .v_dim = 128};
+       a.framework.rules.latent_ranks_over_tp = true;
+     }},
+    {"tp-divides-shared-experts",
+     [](Asked& a) {
+       with_experts(a);
+       a.model.experts.shared_width = 4096;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       a.model.experts.shared_width = 4100;
+     }},
+    {"tp-overlap-is-offered",
+     [](Asked& a) {
+       a.framework.rules.tp_overlap = false;
+       a.recipe.tp_overlap = false;
+     },
+     [](Asked& a) { a.framework.rules.tp_overlap = false; }},
+    {"first-and-last-layers-fit",
+     [](Asked& a) {
+       a.plan.layout = Layout::FirstAndLast;
+       a.plan.first_layers = a.plan.last_layers = 16;
+     },
+     [](Asked& a) {
+       a.plan.layout = Layout::FirstAndLast;
+       a.plan.first_layers = 16;
+       a.plan.last_layers = 17;
+     }},
+    {"vpp-needs-interleaving",
+     [](Asked& a) {
+       degrees(a, 8, 2, 1, 64);
+       a.recipe.global_batch = 512;
+     },
+     [](Asked& a) {  // as without overlapped sends
+       degrees(a, 8, 2, 1, 64);
+       a.framework.rules.interleaving_stages = 3;
+     }},
+    {"schedule-is-offered",
+     [](Asked& a) {
+       degrees(a, 8, 1, 1, 128);
+       no_interleaving(a);
+       a.plan.schedule = Schedule::GPipe;
+     },
+     [](Asked& a) {
+       no_interleaving(a);
+       a.plan.schedule = Schedule::GPipe;
+     }},
+    {"ep-needs-experts",
+     [](Asked& a) {
+       with_experts(a);
+       a.plan.ep = 8;
+     },
+     [](Asked& a) { a.plan.ep = 8; }},
+    {"ep-divides-experts",
+     [](Asked& a) {
+       with_experts(a);
+       a.plan.ep = 16;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       a.model.experts.count = 120;
+       a.plan.ep = 16;
+     }},
+    {"expert-grid-divides-gpus",
+     [](Asked& a) {
+       with_experts(a);
+       a.plan.ep = 64;
+       a.plan.etp = 4;
+     },
+     [](Asked& a) {  // 4 x 128 x 4 on 1,024
+       with_experts(a);
+       a.plan.ep = 128;
+       a.plan.etp = 4;
+     }},
+    {"ep-divides-dp",
+     [](Asked& a) {
+       with_experts(a);
+       in_framework(a, "deepspeed");
+       a.plan.ep = 32;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       in_framework(a, "deepspeed");
+       a.plan.ep = 64;
+     }},
+    {"expert-shards-are-whole",
+     [](Asked& a) {  // 256 ranks of a stage: ep 128 is more than dp
+       with_experts(a);
+       in_framework(a, "torchtitan");
+       a.plan.ep = 128;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       in_framework(a, "torchtitan");
+       a.plan.sharding = Sharding::Hsdp;
+       a.plan.shard = 8;
+       a.plan.ep = 128;
+     }},
+    {"etp-needs-framework",
+     [](Asked& a) {
+       with_experts(a);
+       a.plan.etp = 2;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       in_framework(a, "torchtitan");
+       a.plan.etp = 2;
+     }},
+    {"etp-divides-expert-width",
+     [](Asked& a) {
+       with_experts(a);
+       a.plan.etp = 8;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       a.model.experts.width = 4100;
+       a.plan.etp = 8;
+     }},
+    {"experts-need-sequence-parallel", [](Asked& a) { with_experts(a); },
+     [](Asked& a) {
+       with_experts(a);
+       a.plan.sequence_parallel = false;
+     }},
+    {"ep-overlap-is-offered",
+     [](Asked& a) {
+       with_experts(a);
+       a.recipe.ep_overlap = true;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       in_framework(a, "deepspeed");
+       a.recipe.ep_overlap = true;
+     }},
+    {"micro-batches-cover-stages",
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       a.recipe.global_batch = 128;
+     },
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       a.recipe.global_batch = 96;
+     }},
+    {"interleaving-groups",  // m = 6 is one round of a torch schedule, m = 9 would be two
+     [](Asked& a) {
+       a.recipe.global_batch = 192;
+       a.framework.rules.interleaves_in_rounds = true;
+     },
+     [](Asked& a) {
+       a.recipe.global_batch = 288;
+       a.framework.rules.interleaves_in_rounds = true;
+     }},
+    {"tp-divides-sequence",  // 2 x cp 2 x tp 8 where each chunk is cut, else cp 2 x tp 8
+     [](Asked& a) {
+       degrees(a, 8, 4, 2, 16);
+       a.recipe.sequence = 16 * 3;
+     },
+     [](Asked& a) {
+       degrees(a, 8, 4, 2, 16);
+       a.recipe.sequence = 16 * 3;
+       a.framework.rules.tp_divides_chunk = true;
+     }},
+    {"cp-divides-sequence",  // all-to-all ranks hold one piece each
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       degrees(a, 4, 4, 2, 32);
+       a.recipe.cp_mode = CpMode::AllToAll;
+       a.recipe.sequence = 8190;
+     },
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       degrees(a, 4, 4, 2, 32);
+       a.recipe.cp_mode = CpMode::AllToAll;
+       a.recipe.sequence = 8191;
+     }},
+    {"all-to-all-divides-heads",  // KV heads may be copied, heads not
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       degrees(a, 1, 4, 16, 16);
+       a.recipe.cp_mode = CpMode::AllToAll;
+     },
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       degrees(a, 1, 1, 128, 8);
+       a.recipe.cp_mode = CpMode::AllToAll;
+     }},
+    {"cp-mode-is-offered",
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       degrees(a, 4, 4, 2, 32);
+       a.recipe.cp_mode = CpMode::AllToAll;
+     },
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       degrees(a, 4, 4, 2, 32);
+     }},
+    {"cp-mode-is-offered",
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       degrees(a, 4, 4, 2, 32);
+     },
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       degrees(a, 4, 4, 2, 32);
+       a.recipe.cp_mode = CpMode::AllToAll;
+     }},
+    {"sharding-allows-experts",
+     [](Asked& a) {
+       with_experts(a);
+       in_framework(a, "deepspeed");
+       degrees(a, 8, 1, 1, 128);
+       a.plan.sharding = Sharding::Zero2;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       in_framework(a, "deepspeed");
+       degrees(a, 8, 1, 1, 128);
+       a.plan.sharding = Sharding::Zero3;
+     }},
+    {"recompute-is-offered",
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       a.plan.recompute = Recompute::Full;
+     },
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       a.plan.recompute = Recompute::Layers;
+       a.plan.recompute_layers = 4;
+     }},
+    {"precision-is-offered", [](Asked& a) { in_framework(a, "torchtitan"); },
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       a.recipe.precision = DType::Fp16;
+     }},
+    {"gradient-follows-precision",
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       a.plan.sharding = Sharding::None;
+     },
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       a.plan.sharding = Sharding::None;
+       a.recipe.gradient = DType::Fp32;
+     }},
 };
 
 std::set<std::string> broken(Change change) {
@@ -242,6 +523,18 @@ TEST_CASE("every rule has a row in the table") {
   for (const Rule& rule : rules()) listed.insert(rule.id);
   CHECK(tabled == listed);
   CHECK(listed.size() == rules().size());
+}
+
+TEST_CASE("every rule of a shipped framework says where it stands, and no other is cited") {
+  for (const char* name : {"megatron-lm", "megatron-lm-precision-aware", "deepspeed", "torchtitan"}) {
+    const FrameworkProfile& f = *problems::framework(name);
+    for (const Rule& rule : rules()) {
+      CAPTURE(name, rule.id);
+      CHECK(f.rules.source(rule.id).empty() != rule.is_of(f));
+      CHECK_FALSE(rule.sentence(f).empty());
+    }
+  }
+  CHECK(problems::framework("megatron-lm")->release() == "Megatron-LM core 0.20.0");
 }
 
 TEST_CASE("a broken rule shows the numbers that it was judged on") {

@@ -22,6 +22,7 @@ Issues two() {
               .got = "6",
               .must = "divide num_attention_heads",
               .hint = "try 4 or 8",
+              .source = "Megatron-LM core 0.20.0: layers.py",
               .line = 14,
               .column = 12});
   issues.add(
@@ -35,6 +36,7 @@ TEST_CASE("issues as text: errors first, each with place, rule and a way out") {
   CHECK(render(two(), Format::Text, Style{}) ==
         "error[tp-divides-heads] run.json:14:12 /tp = 6\n"
         "    must divide num_attention_heads\n"
+        "    rule of Megatron-LM core 0.20.0: layers.py\n"
         "    try 4 or 8\n"
         "error[integer] --sequence = x\n"
         "    must be an integer\n"
@@ -63,7 +65,8 @@ TEST_CASE("issues as JSON") {
     "pointer": "/tp",
     "got": "6",
     "must": "divide num_attention_heads",
-    "hint": "try 4 or 8"
+    "hint": "try 4 or 8",
+    "source": "Megatron-LM core 0.20.0: layers.py"
   }
 ]
 )");

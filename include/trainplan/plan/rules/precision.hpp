@@ -1,0 +1,70 @@
+/// Rules about recompute and number types.
+#pragma once
+
+#include "trainplan/plan/rules/sharding.hpp"
+
+namespace trainplan::detail {
+
+inline constexpr std::array kPrecisionRules{
+    Rule{
+        .id = "recompute-is-offered",
+        .field = "recompute",
+        .must = "be none, selective or full: the framework does not recompute a number of layers",
+        .keeps = [](const Problem&, const Plan& p) { return p.recompute != Recompute::Layers; },
+        .numbers = [](const Problem& x, const Plan&) { return "recompute layers, " + x.profile().release(); },
+        .applies = [](const FrameworkProfile& f) { return !f.rules.recompute_layers; }},
+    Rule{.id = "recompute-layers-fit",
+         .field = "recompute_layers",
+         .also = "pp",
+         .must = "be from 1 to the layers of a stage",
+         .keeps =
+             [](const Problem& x, const Plan& p) {
+               return p.recompute != Recompute::Layers ||
+                      (p.recompute_layers >= 1 && p.recompute_layers <= stage_layers(x.model(), p, p.pp / 2));
+             },
+         .numbers =
+             [](const Problem& x, const Plan& p) {
+               return text(p.recompute_layers) + " of " + text(stage_layers(x.model(), p, p.pp / 2)) +
+                      " layers";
+             },
+         .applies = [](const FrameworkProfile& f) { return f.rules.recompute_layers; }},
+    Rule{.id = "recompute-layers-per-chunk",
+         .field = "recompute_layers",
+         .also = "pp",
+         .must = "be a multiple of vpp, since it counts for each virtual stage",
+         .keeps =
+             [](const Problem&, const Plan& p) {
+               return p.recompute != Recompute::Layers || divides(p.vpp, p.recompute_layers);
+             },
+         .numbers = [](const Problem&,
+                       const Plan& p) { return text(p.recompute_layers) + " layers, vpp " + text(p.vpp); },
+         .applies = [](const FrameworkProfile& f) { return f.rules.recompute_layers && f.interleaving; }},
+    Rule{.id = "precision-is-offered",
+         .field = "precision",
+         .must = "be bf16: the framework does not train in fp16",
+         .keeps = [](const Problem& x, const Plan&) { return x.recipe.precision != DType::Fp16; },
+         .numbers = [](const Problem& x, const Plan&) { return "fp16, " + x.profile().release(); },
+         .applies = [](const FrameworkProfile& f) { return !f.rules.fp16; }},
+    Rule{.id = "gradient-follows-precision",
+         .field = "gradient_dtype",
+         .also = "sharding",
+         .must = "be the type of the weights with this sharding",
+         .keeps =
+             [](const Problem& x, const Plan& p) {
+               const ShardingRows* rows = x.profile().rows(p.sharding);
+               return rows == nullptr || !rows->gradient_as_weights ||
+                      x.recipe.gradient == x.recipe.precision;
+             },
+         .numbers =
+             [](const Problem& x, const Plan& p) {
+               return "gradients " + std::string(name_of(x.recipe.gradient)) + ", weights " +
+                      std::string(name_of(x.recipe.precision)) + ", sharding " +
+                      std::string(name_of(p.sharding));
+             },
+         .applies =
+             [](const FrameworkProfile& f) {
+               return any_mode(f, [](const ShardingRows& r) { return r.gradient_as_weights; });
+             }},
+};
+
+}  // namespace trainplan::detail
