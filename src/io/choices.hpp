@@ -28,6 +28,13 @@ inline constexpr Named<Recompute> kRecomputes[] = {{"none", Recompute::None},
                                                    {"full", Recompute::Full}};
 inline constexpr Named<Attention> kAttentions[] = {{"flash", Attention::Flash},
                                                    {"unfused", Attention::Unfused}};
+inline constexpr Named<LossKind> kLosses[] = {{"te", LossKind::Te},
+                                              {"native", LossKind::Native},
+                                              {"eager", LossKind::Eager},
+                                              {"compiled", LossKind::Compiled},
+                                              {"chunked", LossKind::Chunked}};
+/// Types of Adam moments.
+inline constexpr Named<DType> kMomentTypes[] = {{"fp32", DType::Fp32}, {"bf16", DType::Bf16}};
 inline constexpr Named<CpMode> kCpModes[] = {{"ring", CpMode::Ring}, {"all-to-all", CpMode::AllToAll}};
 /// When gradients are reduced; true: after every micro-batch.
 inline constexpr Named<bool> kGradientSyncs[] = {{"step", false}, {"micro-batch", true}};

@@ -24,6 +24,7 @@ constexpr Named<When> kWhens[] = {{"always", When::Always},
                                   {"deferred-sync", When::DeferredSync},
                                   {"sync-each-micro-batch", When::SyncEachMicroBatch},
                                   {"gradient-16bit", When::Gradient16Bit},
+                                  {"moments-16bit", When::Moments16Bit},
                                   {"gathered-once", When::GatheredOnce},
                                   {"gathered-each-micro-batch", When::GatheredEachMicroBatch}};
 /// Moments exist from the first optimizer step on; a gradient from the first backward pass to the optimizer.
@@ -31,6 +32,7 @@ constexpr Phases kAfterFirstStep = static_cast<Phases>(kAlways & ~bit(Phase::Loa
 constexpr Named<Phases> kLives[] = {{"always", kAlways},
                                     {"after-first-step", kAfterFirstStep},
                                     {"gradient", kGradientPhases},
+                                    {"backward", kBackwardPhases},
                                     {"optimizer", bit(Phase::Optimizer)}};
 constexpr Named<Collective> kCollectives[] = {{"all-reduce", Collective::AllReduce},
                                               {"reduce-scatter", Collective::ReduceScatter},
@@ -41,7 +43,13 @@ constexpr Named<HidesBehind> kHidings[] = {{"nothing", HidesBehind::Nothing},
                                            {"next-forward", HidesBehind::NextForward},
                                            {"compute", HidesBehind::Compute}};
 constexpr Named<Width> kWidths[] = {{"gradient_dtype", Width::GradientDType},
-                                    {"reduce_dtype", Width::ReduceDType}};
+                                    {"reduce_dtype", Width::ReduceDType},
+                                    {"moment_dtype", Width::MomentDType}};
+constexpr Named<SelectivePolicy> kPolicies[] = {{"modules", SelectivePolicy::Modules},
+                                                {"every-second-matmul", SelectivePolicy::EverySecondMatmul}};
+constexpr Named<PipelineBuffers> kBuffers[] = {{"none", PipelineBuffers::None},
+                                               {"torch", PipelineBuffers::Torch}};
+constexpr Named<bool> kStateGroups[] = {{"each", false}, {"largest", true}};
 
 constexpr Named<UnevenStages> kUneven[] = {
     {"none", UnevenStages::None}, {"counted", UnevenStages::Counted}, {"by-one", UnevenStages::ByOne}};
@@ -56,7 +64,15 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "expert_tensor_parallel",
                                              "replicates_key_value",
                                              "interleaving",
-                                             "logits",
+                                             "loss",
+                                             "scratch_gradients",
+                                             "head_gather",
+                                             "compile",
+                                             "fused_mlp",
+                                             "weights_expert_output",
+                                             "selective_recompute",
+                                             "pipeline_buffers",
+                                             "workspace",
                                              "checkpoint",
                                              "flop_convention",
                                              "rank_order",
@@ -65,13 +81,16 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "rules",
                                              "notes"};
 constexpr std::string_view kVocabularyKeys[] = {"multiple", "times_tp", "source"};
-constexpr std::string_view kLogitKeys[] = {"bytes_per_entry", "source"};
+constexpr std::string_view kLossKeys[] = {"default", "kernels"};
+constexpr std::string_view kLossRowKeys[] = {"kind",         "beside_logits", "beside_logits_tp",
+                                             "frees_logits", "chunks",        "source"};
+constexpr std::string_view kWorkspaceKeys[] = {"base", "last_stage", "grouped"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
 constexpr std::string_view kShardingKeys[] = {
     "mode",           "title", "flags",   "with_pipeline", "pipeline_keeps_whole", "gathered_units",
     "gradient_units", "state", "traffic", "notes",         "with_experts",         "gradient_as_weights"};
-constexpr std::string_view kStateKeys[] = {"id",           "symbol", "title", "bytes_per_param",
-                                           "sharded_over", "alive",  "when",  "source"};
+constexpr std::string_view kStateKeys[] = {"id",    "symbol", "title", "bytes_per_param", "sharded_over",
+                                           "alive", "when",   "group", "source"};
 constexpr std::string_view kTrafficKeys[] = {
     "id",    "symbol", "title",        "collective", "bytes_per_param",
     "group", "times",  "hides_behind", "when",       "source"};
@@ -103,6 +122,7 @@ StateRow read_state(const Reader& in) {
   row.sharded_over = in.choice("sharded_over", kGroups).value_or(row.sharded_over);
   row.alive = in.choice("alive", kLives).value_or(row.alive);
   row.when = in.choice("when", kWhens).value_or(row.when);
+  row.largest_group = in.choice("group", kStateGroups).value_or(false);
   return row;
 }
 
@@ -160,16 +180,49 @@ void read_flags(const Reader& in, FrameworkProfile& f) {
   }
 }
 
+void read_losses(const Reader& in, FrameworkProfile& f) {
+  in.allow(kLossKeys);
+  in.require("default", "\"native\"");
+  f.default_loss = in.choice("default", kLosses).value_or(f.default_loss);
+  in.require("kernels", "[{\"kind\": \"native\", ...}]");
+  f.losses.clear();
+  for (const Reader& row : in.objects("kernels")) {
+    row.allow(kLossRowKeys);
+    LossRow loss;
+    row.require("kind", "\"native\"");
+    loss.kind = row.choice("kind", kLosses).value_or(loss.kind);
+    row.require("beside_logits", "4");
+    loss.beside = row.real("beside_logits", 0, kMaxBytesPerParam).value_or(loss.beside);
+    loss.beside_tp = row.real("beside_logits_tp", 0, kMaxBytesPerParam);
+    loss.frees_logits = row.boolean("frees_logits").value_or(false);
+    loss.chunks = row.integer("chunks", 1, kMaxDegree).value_or(1);
+    loss.source = row.string("source").value_or("");
+    f.losses.push_back(std::move(loss));
+  }
+}
+
+void read_memory(const Reader& in, FrameworkProfile& f) {
+  f.scratch_gradients = in.boolean("scratch_gradients").value_or(f.scratch_gradients);
+  f.head_gather = in.boolean("head_gather").value_or(f.head_gather);
+  f.compiles = in.boolean("compile").value_or(f.compiles);
+  f.fuses_mlp = in.boolean("fused_mlp").value_or(f.fuses_mlp);
+  f.weights_expert_output = in.boolean("weights_expert_output").value_or(f.weights_expert_output);
+  f.selective = in.choice("selective_recompute", kPolicies).value_or(f.selective);
+  f.pipeline_buffers = in.choice("pipeline_buffers", kBuffers).value_or(f.pipeline_buffers);
+}
+
 void read_parts(const Reader& in, FrameworkProfile& f) {
   if (const auto vocabulary = in.object("vocabulary")) {
     vocabulary->allow(kVocabularyKeys);
     f.vocabulary_multiple = vocabulary->integer("multiple", 1, kMaxDegree).value_or(1);
     f.vocabulary_times_tp = vocabulary->boolean("times_tp").value_or(false);
   }
-  if (const auto logits = in.object("logits")) {
-    logits->allow(kLogitKeys);
-    f.logit_bytes = logits->real("bytes_per_entry", 1, kMaxBytesPerParam).value_or(f.logit_bytes);
-    f.logit_source = logits->string("source").value_or("");
+  if (const auto loss = in.object("loss")) read_losses(*loss, f);
+  if (const auto workspace = in.object("workspace")) {
+    workspace->allow(kWorkspaceKeys);
+    workspace->figure("base", kBytes, f.workspace.base);
+    workspace->figure("last_stage", kBytes, f.workspace.last_stage);
+    workspace->figure("grouped", kBytes, f.workspace.grouped);
   }
   if (const auto checkpoint = in.object("checkpoint")) {
     checkpoint->allow(kCheckpointKeys);
@@ -199,6 +252,7 @@ FrameworkProfile read_profile(const Reader& in) {
   f.causal_flops =
       in.choice("flop_convention", kConventions).value_or(FlopConvention::Causal) == FlopConvention::Causal;
   f.rank_order = in.string("rank_order").value_or(f.rank_order);
+  read_memory(in, f);
   read_parts(in, f);
   in.require("shardings", "[{\"mode\": \"zero1\", ...}]");
   for (const Reader& rows : in.objects("shardings")) f.shardings.push_back(read_sharding(rows));

@@ -21,7 +21,6 @@ struct CalibrationField {
 constexpr CalibrationField kCalibration[] = {
     {"cuda_context", kBytes, &Calibration::cuda_context},
     {"communicators", kBytes, &Calibration::communicators},
-    {"workspace", kBytes, &Calibration::workspace},
     {"allocator_slack", kCount, &Calibration::allocator_slack},
     {"kernel_efficiency", kCount, &Calibration::kernel_efficiency},
     {"tp_overlap_hidden", kCount, &Calibration::tp_overlap_hidden},

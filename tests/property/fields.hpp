@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 105;
+inline constexpr std::size_t kFields = 112;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are a stage and four
@@ -71,6 +71,10 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("activations.running", m.activations.running);
   c.add("activations.kept", m.activations.kept);
   c.add("activations.saved", m.activations.saved);
+  c.add("activations.left", m.activations.left);
+  c.add("activations.rebuilt", m.activations.rebuilt);
+  c.add("activations.rows", m.activations.rows);
+  c.add("activations.sparse_layer", m.activations.sparse_layer);
   c.add("memory.state", m.state);
   c.add("memory.state_average", m.state_average);
   c.add("memory.logits", m.logits);
@@ -78,6 +82,7 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("memory.state_per_expert_param", m.state_per_expert_param);
   for (std::size_t i = 0; i < kPhases; ++i) c.add(kPhaseIds[i], m.phases[i]);
   c.add("memory.allocated", m.allocated);
+  c.add("memory.idle", m.idle);
   c.add("memory.reserved", m.reserved);
   c.add("memory.device", m.device);
 }

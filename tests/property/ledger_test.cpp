@@ -64,6 +64,12 @@ TEST_CASE("the totals of every ledger are taken apart") {
       if (std::string_view(id) == "activations.layer" && ledger.find("activations.sparse_layer") != nullptr)
         item = ledger.find("activations.sparse_layer");
       if (item != nullptr && !ledger.parts(*item).empty()) continue;
+      // The mean of two kinds of layers, each of which is taken apart.
+      const LineItem *dense = ledger.find("activations.dense_layer"),
+                     *sparse = ledger.find("activations.sparse_layer");
+      if (std::string(id) == "activations.layer" && dense != nullptr && sparse != nullptr &&
+          !ledger.parts(*dense).empty() && !ledger.parts(*sparse).empty())
+        continue;
       CAPTURE(described(s), id);
       CHECK(item != nullptr);
       if (item != nullptr) CHECK_FALSE(ledger.parts(*item).empty());

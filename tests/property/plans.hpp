@@ -39,7 +39,23 @@ class Plans {
     return values.begin()[below(values.size())];
   }
 
-  Recipe recipe(const Plan& plan, const ModelSpec& model) {
+  /// What decides memory beside the degrees.
+  void kernels(Recipe& r, const ModelSpec& model, const FrameworkProfile& profile) {
+    if (coin()) r.loss = profile.losses[below(profile.losses.size())].kind;
+    r.moments = profile.has_moment_type() ? one_of({DType::Fp32, DType::Bf16}) : DType::Fp32;
+    r.compile = coin();
+    r.hidden_dropout = coin();
+    r.attention_dropout = coin();
+    r.accumulation_fusion = below(4) != 0;
+    r.expandable_segments = coin();
+    r.mtp_layers = coin() ? model.mtp_layers : 0;
+    if (!model.is_sparse()) return;
+    r.ep_overlap = coin();
+    r.imbalance = one_of({1.0, 1.3});
+    r.capacity_factor = one_of({0.0, 0.0, 1.25});
+  }
+
+  Recipe recipe(const Plan& plan, const ModelSpec& model, const FrameworkProfile& profile) {
     Recipe r;
     r.sequence = one_of<std::int64_t>({1024, 2048, 8192, 32768});
     const std::int64_t m = plan.schedule == Schedule::Interleaved
@@ -55,12 +71,7 @@ class Plans {
     r.tp_overlap = coin();
     r.dp_overlap = coin();
     r.margin = static_cast<double>(below(60)) / 100;
-    if (model.is_sparse()) {
-      r.ep_overlap = coin();
-      r.imbalance = one_of({1.0, 1.3});
-      r.capacity_factor = one_of({0.0, 0.0, 1.25});
-    }
-    r.mtp_layers = coin() ? model.mtp_layers : 0;
+    kernels(r, model, profile);
     if (coin()) r.tokens = 1e9 * static_cast<double>(1 + below(20000));
     return r;
   }
@@ -103,7 +114,7 @@ class Plans {
       const std::string model =
           one_of({"llama8b", "llama70b", "llama405b", "llama2-13b", "qwen3-8b", "qwen2.5-7b", "gpt3-175b",
                   "gpt2", "gpt2-xl", "mistral-7b", "deepseek-v3", "mixtral-8x7b", "gpt-oss-20b",
-                  "qwen3-30b-a3b", "gemma-2-27b"});
+                  "qwen3-30b-a3b", "gemma-2-27b", "moonlight-16b"});
       const std::string cluster = one_of({"h100x64", "h100x1024", "h100x16384", "a100x384", "gb200x576",
                                           "rtx4090x32", "mi300xx512", "h800x2048"});
       const std::string framework =
@@ -111,7 +122,7 @@ class Plans {
       const auto& profile = problems::framework(framework);
       const Plan candidate = plan(*problems::model(model), *problems::cluster(cluster), *profile);
       const Problem problem(problems::model(model), problems::cluster(cluster), profile,
-                            problems::calibration(), recipe(candidate, *problems::model(model)));
+                            problems::calibration(), recipe(candidate, *problems::model(model), *profile));
       if (legal(problem, candidate)) return {model, cluster, framework, problem, candidate};
     }
   }

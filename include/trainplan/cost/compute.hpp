@@ -3,6 +3,7 @@
 
 #include "trainplan/cost/inputs.hpp"
 #include "trainplan/cost/params.hpp"
+#include "trainplan/cost/recompute.hpp"
 #include "trainplan/trace/chapter.hpp"
 
 namespace trainplan {
@@ -90,19 +91,6 @@ inline constexpr Formula step_time_at_mfu{"step_time_at_mfu", "step time that a 
                                           std::array{Arg{"ideal", "T_ideal", "ideal step time"},
                                                      Arg{"mfu", "MFU", "model FLOPs utilisation", 1e-9, 1}},
                                           []<class N>(Seconds<N> ideal, Count<N> u) { return ideal / u; }};
-
-inline constexpr Formula recompute_flops_full{
-    "recompute_flops_full", "FLOPs that full recompute adds to a token",
-    Source{"korthikanti-2022", "one forward of three"},
-    std::array{Arg{"model", "F_tok", "model FLOPs of a token"},
-               Arg{"share", "k/L_s", "share of layers that are recomputed", 0, 1}},
-    []<class N>(FlopsPerToken<N> model, Count<N> share) { return share * model / 3.0; }};
-
-inline constexpr Formula recompute_flops_selective{
-    "recompute_flops_selective", "FLOPs that selective recompute adds to a token",
-    Source{"korthikanti-2022", "core attention runs forward once more"},
-    std::array{Arg{"attention", "F_attn", "attention FLOPs of a token"}},
-    []<class N>(FlopsPerToken<N> attention) { return attention / 3.0; }};
 
 inline constexpr Formula tokens_per_second{
     "tokens_per_second", "tokens of the whole cluster in a second", Source{"identity", "tokens / step time"},
@@ -235,27 +223,22 @@ ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>&
       rec.apply(ideal_step_time, {"compute.ideal_full", "T_ideal_full", "ideal step, full matrix"},
                 out.tokens, out.full, in.gpus, in.peak);
   out.ideal = problem.recipe.convention == FlopConvention::Causal ? out.ideal_causal : out.ideal_full;
-  const auto again = [&](const Item& item, FlopsPerToken<N> model, FlopsPerToken<N> attention) {
-    switch (plan.recompute) {
-      case Recompute::None: return rec.item(item, FlopsPerToken<N>{N(0.0)});
-      case Recompute::Selective: return rec.apply(recompute_flops_selective, item, attention);
-      case Recompute::Layers:
-      case Recompute::Full: break;
-    }
-    return rec.apply(recompute_flops_full, item, model, recomputed_share);
-  };
-  out.recomputed =
-      again({"compute.recomputed_flops", "F_re", "recomputed FLOPs of a token, causal"}, out.causal, half);
-  out.recomputed_full =
-      again({"compute.recomputed_flops_full", "F_re_full", "recomputed FLOPs of a token, full matrix"},
-            out.full, whole);
+  Sum<Params<N>> repeated;
+  if (plan.recompute == Recompute::Selective)
+    repeated = detail::repeated_params(rec, in, problem.model(), problem.profile(), plan.modules);
+  out.recomputed = detail::recomputed_flops(
+      rec, {"compute.recomputed_flops", "F_re", "recomputed FLOPs of a token, causal"}, problem, plan,
+      out.causal, half, repeated, recomputed_share);
+  out.recomputed_full = detail::recomputed_flops(
+      rec, {"compute.recomputed_flops_full", "F_re_full", "recomputed FLOPs of a token, full matrix"},
+      problem, plan, out.full, whole, repeated, recomputed_share);
   return out;
 }
 
 using ComputeFormulas =
     Chapter<attention_flops_causal, attention_flops_full, train_flops_per_token, step_tokens, ideal_step_time,
-            mfu, hfu, step_time_at_mfu, recompute_flops_full, recompute_flops_selective, tokens_per_second,
-            attention_share, step_flops, step_tokens_per_gpu, window_positions, chunk_positions,
-            attention_flops_positions>;
+            mfu, hfu, step_time_at_mfu, recompute_flops_full, recompute_flops_selective,
+            recompute_flops_products, tokens_per_second, attention_share, step_flops, step_tokens_per_gpu,
+            window_positions, chunk_positions, attention_flops_positions>;
 
 }  // namespace trainplan

@@ -52,6 +52,7 @@ inline bool applies(When when, const Recipe& recipe, const Plan& plan) {
     case When::DeferredSync: return !plan.sync_each_micro_batch;
     case When::SyncEachMicroBatch: return plan.sync_each_micro_batch;
     case When::Gradient16Bit: return recipe.gradient != DType::Fp32;
+    case When::Moments16Bit: return recipe.moments != DType::Fp32;
     case When::GatheredOnce: return !plan.reshard && plan.pp > 1;
     case When::GatheredEachMicroBatch: return plan.reshard || plan.pp == 1;
   }
@@ -63,6 +64,7 @@ constexpr double width_of(Width width, double fixed, const Recipe& recipe) {
     case Width::Fixed: return fixed;
     case Width::GradientDType: return bytes_of(recipe.gradient);
     case Width::ReduceDType: return bytes_of(recipe.reduce);
+    case Width::MomentDType: return bytes_of(recipe.moments);
   }
   return fixed;
 }
@@ -83,18 +85,21 @@ Count<N> ways(const Inputs<N>& in, Group group, ParamClass params) {
   return Count<N>{1.0};
 }
 
-/// Bytes per parameter of a row of the profile, with the place that decides them.
+/// Bytes per parameter of a row of the profile, with the place that decides them. A symbol that ends in '_'
+/// goes on with the id of the row; it is put together only to be written down.
 template <Recorder R, class Row>
-BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, const std::string& symbol,
+BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, std::string_view symbol,
                                           const Row& row) {
   using Q = BytesPerParam<typename R::Num>;
   const double width = width_of(row.width, row.bytes_per_param, problem.recipe);
   if constexpr (R::traced) {
     const std::string origin = row.width == Width::GradientDType ? "run /gradient_dtype"
-                               : row.width == Width::ReduceDType
-                                   ? "run /reduce_dtype"
+                               : row.width == Width::ReduceDType ? "run /reduce_dtype"
+                               : row.width == Width::MomentDType
+                                   ? "run /moment_dtype"
                                    : problem.profile().origin + " " + row.source;
-    return rec.template in<Q>({symbol, "bytes per parameter: " + row.title, origin}, width);
+    const std::string whole = std::string(symbol) + (symbol.ends_with('_') ? row.id : "");
+    return rec.template in<Q>({whole, "bytes per parameter: " + row.title, origin}, width);
   } else {
     return Q{width};
   }

@@ -89,6 +89,47 @@ inline void resolve_experts(Resolver& r, const RunSpec& run, Recipe& recipe) {
   recipe.ep_overlap = r.pick("ep_overlap", "EP overlap", run.ep_overlap, false, "default", yes_no);
 }
 
+/// Loss kernels that a profile describes: "te, native".
+inline std::string losses_of(const FrameworkProfile& profile) {
+  std::string names;
+  for (const LossRow& row : profile.losses)
+    names += (names.empty() ? "" : ", ") + std::string(name_of(row.kind));
+  return names;
+}
+
+/// What decides memory beside the degrees: loss, compilation, moments, dropout, the allocator.
+inline void resolve_kernels(Resolver& r, const RunSpec& run, const FrameworkProfile& profile, Recipe& recipe,
+                            Issues& issues) {
+  const std::string by_profile = "default of " + profile.id;
+  const auto refuse = [&](const char* rule, const char* option, const char* key, std::string_view got,
+                          std::string must, std::string hint) {
+    issues.add({Severity::Error, rule, run.origin, run.origin.empty() ? option : key, std::string(got),
+                std::move(must), std::move(hint)});
+  };
+  if (run.loss && profile.loss(*run.loss) == nullptr)
+    refuse("loss-of-framework", "--loss", "/loss", name_of(*run.loss),
+           "be a loss of " + profile.id + ": " + losses_of(profile),
+           "try " + std::string(name_of(profile.default_loss)));
+  recipe.loss = run.loss;
+  r.pick("loss", "loss kernel", run.loss, profile.default_loss, by_profile, named<LossKind>);
+  recipe.compile = r.pick("compile", "torch.compile", run.compile, profile.compiles, by_profile, yes_no);
+  if (run.moment_dtype == DType::Bf16 && !profile.has_moment_type())
+    refuse("moments-of-framework", "--moment-dtype", "/moment_dtype", "bf16",
+           "be fp32: " + profile.id + " has no 16-bit moments", "try megatron-lm-precision-aware");
+  if (profile.has_moment_type())
+    recipe.moments =
+        r.pick("moment_dtype", "type of the moments", run.moment_dtype, DType::Fp32, "default", named<DType>);
+  if (profile.scratch_gradients)
+    recipe.accumulation_fusion = r.pick("accumulation_fusion", "gradient accumulation fusion",
+                                        run.accumulation_fusion, true, "default", yes_no);
+  recipe.hidden_dropout =
+      r.pick("hidden_dropout", "hidden dropout", run.hidden_dropout, false, "default", yes_no);
+  recipe.attention_dropout =
+      r.pick("attention_dropout", "attention dropout", run.attention_dropout, false, "default", yes_no);
+  recipe.expandable_segments = r.pick("expandable_segments", "expandable allocator segments",
+                                      run.expandable_segments, false, "default", yes_no);
+}
+
 }  // namespace detail
 
 /// Mistakes that need the model or the framework to be seen go into `issues`.
@@ -146,9 +187,11 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
                            half ? "default with fp16" : by_profile, detail::named<DType>);
   recipe.reduce = r.pick("reduce_dtype", "reduction type", run.reduce_dtype, recipe.gradient,
                          "default: as the gradient", detail::named<DType>);
+  detail::resolve_kernels(r, run, profile, recipe, issues);
   recipe.attention = r.pick("attention", "attention kernel", run.attention, Attention::Flash, "default",
                             detail::named<Attention>);
-  recipe.fused_mlp = r.pick("fused_mlp", "fused SwiGLU", run.fused_mlp, true, "default", detail::yes_no);
+  recipe.fused_mlp = r.pick("fused_mlp", "fused SwiGLU", run.fused_mlp, profile.fuses_mlp || recipe.compile,
+                            profile.fuses_mlp ? "default" : "default: as compile", detail::yes_no);
   recipe.convention =
       r.pick("flop_convention", "FLOP convention of gates", run.flop_convention, FlopConvention::Causal,
              "default; the other stands beside it", detail::named<FlopConvention>);

@@ -18,11 +18,14 @@ namespace trainplan {
 /// The recipe with every default filled in.
 struct Recipe {
   std::int64_t sequence = 0, global_batch = 0;  // tokens of a sequence, sequences of a step
-  DType precision = DType::Bf16, gradient = DType::Fp32, reduce = DType::Fp32;
+  DType precision = DType::Bf16, gradient = DType::Fp32, reduce = DType::Fp32, moments = DType::Fp32;
+  std::optional<LossKind> loss;  // absent: as the framework does by default
   Attention attention = Attention::Flash;
   FlopConvention convention = FlopConvention::Causal;
   CpMode cp_mode = CpMode::Ring;
-  bool fused_mlp = true, tp_overlap = true, dp_overlap = true, ep_overlap = false;
+  bool fused_mlp = true, compile = false, accumulation_fusion = true, expandable_segments = false;
+  bool hidden_dropout = false, attention_dropout = false;  // a probability above 0
+  bool tp_overlap = true, dp_overlap = true, ep_overlap = false;
   std::int64_t mtp_layers = 0;    // blocks for further tokens that are trained
   double capacity_factor = 0;     // tokens that an expert takes over the mean; 0: dropless
   double imbalance = 1;           // tokens of the hottest expert parallel rank over the mean
@@ -49,6 +52,12 @@ class Problem {
   const ClusterSpec& cluster() const { return *cluster_; }
   const FrameworkProfile& profile() const { return *profile_; }
   const Calibration& calibration() const { return *calibration_; }
+
+  /// The kernel of the loss; another framework than the one that a run was written for has its own.
+  const LossRow& loss() const {
+    const LossRow* wanted = recipe.loss ? profile_->loss(*recipe.loss) : nullptr;
+    return wanted != nullptr ? *wanted : *profile_->loss(profile_->default_loss);
+  }
 
   /// The same question put to another framework.
   Problem with(const Checked<FrameworkProfile>& profile) const {

@@ -229,12 +229,12 @@ inline Report rule_list_report(std::span<const Rule> rules, const std::vector<Fr
 /// Constants of the model and the published figures that stand beside computed ones.
 inline Report constant_list_report(const Calibration& c, const std::vector<Anchor>& anchors) {
   const std::pair<const Figure*, Unit> constants[] = {
-      {&c.cuda_context, Unit::Memory},     {&c.communicators, Unit::Memory},
-      {&c.workspace, Unit::Memory},        {&c.allocator_slack, Unit::Share},
-      {&c.kernel_efficiency, Unit::Share}, {&c.tp_overlap_hidden, Unit::Share},
-      {&c.ep_overlap_hidden, Unit::Share}, {&c.launch_per_layer, Unit::Time},
-      {&c.straggler_share, Unit::Share},   {&c.capacity_gate, Unit::Share},
-      {&c.planning_margin, Unit::Share},   {&c.interleave_bubble_target, Unit::Share}};
+      {&c.cuda_context, Unit::Memory},           {&c.communicators, Unit::Memory},
+      {&c.allocator_slack, Unit::Share},         {&c.kernel_efficiency, Unit::Share},
+      {&c.tp_overlap_hidden, Unit::Share},       {&c.ep_overlap_hidden, Unit::Share},
+      {&c.launch_per_layer, Unit::Time},         {&c.straggler_share, Unit::Share},
+      {&c.capacity_gate, Unit::Share},           {&c.planning_margin, Unit::Share},
+      {&c.interleave_bubble_target, Unit::Share}};
   detail::Rows rows, published;
   for (const auto& [f, unit] : constants)
     rows.push_back({Code{detail::name_in_origin(*f)}, detail::known(*f, unit), detail::source_of(*f)});

@@ -66,6 +66,10 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
                          Value{t.cost.capacity.num(), Unit::MemoryBoth},
                          accelerator.name + (accelerator.usable_memory.assumed ? " (assumed)" : ""), ""});
   facts.facts.push_back(
+      fact(ledger, "memory.reserved", "reserved", Unit::MemoryBoth, "allocated, and slack or idle blocks"));
+  add_fact(facts, ledger, "memory.idle", "idle", Unit::MemoryBoth,
+           "given back when memory runs short; not counted against the gate");
+  facts.facts.push_back(
       fact(ledger, "memory.gate", "gate", Unit::MemoryBoth, "compared with the device total"));
   facts.facts.push_back(
       fact(ledger, "memory.limit", "planning_limit", Unit::MemoryBoth, "gate less the margin"));
@@ -82,6 +86,10 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
 inline Section activation_section(const Ledger& ledger) {
   Section s{"activations", "Activations of one layer and micro-batch, tensor by tensor (one GPU)", {}};
   s.blocks.push_back(lines_of(ledger, "layer", "activations.layer", Unit::Memory, 1));
+  for (const auto& [key, id] :
+       {std::pair{"dense_layer", "activations.dense_layer"},
+        std::pair{"sparse_layer", "activations.sparse_layer"}, std::pair{"rebuilt", "activations.rebuilt"}})
+    if (ledger.find(id) != nullptr) s.blocks.push_back(lines_of(ledger, key, id, Unit::Memory, 1));
   return s;
 }
 

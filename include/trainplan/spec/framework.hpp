@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "trainplan/spec/figure.hpp"
 #include "trainplan/spec/framework_rules.hpp"
 
 namespace trainplan {
@@ -33,25 +35,41 @@ constexpr std::string_view name_of(Sharding s) { return kShardingNames[static_ca
 enum class Group : std::uint8_t { None, DataParallel, Shard, Replicate };
 
 /// Moments of a step at which memory is looked at. A row of state lives in a set of them.
-enum class Phase : std::uint8_t { Load, ForwardEnd, Loss, BackwardEnd, Optimizer, Evaluation, Save };
-inline constexpr int kPhases = 7;
-inline constexpr std::string_view kPhaseIds[] = {"load",      "forward_end", "loss", "backward_end",
-                                                 "optimizer", "evaluation",  "save"};
+enum class Phase : std::uint8_t {
+  Load,
+  ForwardEnd,         // the last layer of the stage runs forward
+  Loss,               // on the last stage
+  HeadBackward,       // on the last stage
+  LayerBackward,      // the first layer to run backward, all activations still saved
+  EmbeddingBackward,  // on the first stage, the activations of one micro-batch are gone
+  Optimizer,
+  Evaluation,
+  Save
+};
+inline constexpr int kPhases = 9;
+inline constexpr std::string_view kPhaseIds[] = {"load",          "forward_end",    "loss",
+                                                 "head_backward", "layer_backward", "embedding_backward",
+                                                 "optimizer",     "evaluation",     "save"};
 inline constexpr std::string_view kPhaseTitles[] = {"load",
                                                     "forward end (activations)",
-                                                    "first backward, loss on the last stage",
-                                                    "backward end (gradients)",
+                                                    "loss, on the last stage",
+                                                    "head backward, on the last stage",
+                                                    "backward of the first layer",
+                                                    "embedding backward, on the first stage",
                                                     "optimizer step",
                                                     "evaluation (no saved activations)",
                                                     "checkpoint staging"};
 
 /// Bit set of phases.
-using Phases = std::uint8_t;
+using Phases = std::uint16_t;
 constexpr Phases bit(Phase p) { return static_cast<Phases>(1u << static_cast<int>(p)); }
 inline constexpr Phases kAlways = (1u << kPhases) - 1;
+/// Gradients that a layer makes in the backward pass of the only micro-batch.
+inline constexpr Phases kBackwardPhases =
+    bit(Phase::LayerBackward) | bit(Phase::EmbeddingBackward) | bit(Phase::Optimizer);
 /// Gradients that exist from the first backward to the optimizer step.
 inline constexpr Phases kGradientPhases =
-    bit(Phase::ForwardEnd) | bit(Phase::Loss) | bit(Phase::BackwardEnd) | bit(Phase::Optimizer);
+    kBackwardPhases | bit(Phase::ForwardEnd) | bit(Phase::Loss) | bit(Phase::HeadBackward);
 
 /// When a row applies.
 enum class When : std::uint8_t {
@@ -61,11 +79,12 @@ enum class When : std::uint8_t {
   DeferredSync,  // gradients are reduced once a step
   SyncEachMicroBatch,
   Gradient16Bit,
+  Moments16Bit,
   GatheredOnce,  // weights stay whole through the micro-batches of a pipeline
   GatheredEachMicroBatch,
 };
 
-enum class Width : std::uint8_t { Fixed, GradientDType, ReduceDType };
+enum class Width : std::uint8_t { Fixed, GradientDType, ReduceDType, MomentDType };
 
 /// One row of resident training state.
 struct StateRow {
@@ -75,9 +94,10 @@ struct StateRow {
   Group sharded_over = Group::None;
   Phases alive = kAlways;
   When when = When::Always;
+  bool largest_group = false;  // of the larger of dense parameters and routed experts only
 
   /// Counted as model state, not as a buffer of some phase.
-  bool is_resident() const { return (alive & bit(Phase::BackwardEnd)) != 0; }
+  bool is_resident() const { return (alive & bit(Phase::LayerBackward)) != 0; }
 };
 
 enum class Collective : std::uint8_t { AllReduce, ReduceScatter, AllGather };
@@ -105,9 +125,41 @@ struct ShardingRows {
   bool with_experts = true;           // runs with routed experts
   bool gradient_as_weights = false;   // gradients are kept in the type of the weights
   double gathered_units = 0;          // whole layers gathered at a time, in the compute type
-  double gradient_units = 0;          // whole layers of unsharded gradient, in the reduce type
+  double gradient_units = 0;          // whole layers of unsharded gradient, before and in their reduction
   std::vector<StateRow> state;
   std::vector<CommRow> traffic;
+
+  /// Layers are gathered before they run, and their gradients reduced layer by layer.
+  bool is_fully_sharded() const { return gathered_units > 0; }
+};
+
+/// Kernels of the loss. te: the gradient is written into the logits. native: fp32 softmax in place. eager:
+/// fp32 log-softmax and its gradients. compiled: fp32 in registers only. chunked: compiled, part by part.
+enum class LossKind : std::uint8_t { Te, Native, Eager, Compiled, Chunked };
+inline constexpr std::string_view kLossNames[] = {"te", "native", "eager", "compiled", "chunked"};
+constexpr std::string_view name_of(LossKind k) { return kLossNames[static_cast<int>(k)]; }
+
+/// What a kernel of the loss keeps beside the logits, in bytes for each token and vocabulary entry.
+struct LossRow {
+  LossKind kind = LossKind::Native;
+  double beside = 4;                // of one rank that holds the whole vocabulary
+  std::optional<double> beside_tp;  // where the vocabulary is split over tp ranks, if that is another figure
+  bool frees_logits = false;        // the bf16 logits are gone by the time of the peak
+  std::int64_t chunks = 1;          // parts that the tokens are cut into
+  std::string source;
+};
+
+/// What selective recompute rebuilds. Modules: named parts of a layer. EverySecondMatmul: what stands between
+/// attention kernels and every second matrix product.
+enum class SelectivePolicy : std::uint8_t { Modules, EverySecondMatmul };
+
+/// Buffers of pipeline messages. Torch: one receive buffer for each micro-batch, and all outputs until the
+/// step ends.
+enum class PipelineBuffers : std::uint8_t { None, Torch };
+
+/// Library workspaces of a process: always, of the last stage, of grouped matrix products.
+struct Workspaces {
+  Figure base, last_stage, grouped;
 };
 
 /// Stages that do not all hold layers / pp. Counted: embedding and loss count as a layer each, or the first
@@ -165,9 +217,17 @@ struct FrameworkProfile {
   bool expert_tensor_parallel = true;  // etp may differ from 1
   bool replicates_key_value = true;    // tp may be a multiple of the key-value heads
   bool interleaving = true;
-  bool causal_flops = true;  // what its own log counts
-  double logit_bytes = 6;    // bytes per token and vocabulary entry at the loss
-  std::string logit_source;
+  bool causal_flops = true;            // what its own log counts
+  bool scratch_gradients = false;      // one weight-shaped gradient buffer for each shape, kept
+  bool head_gather = false;            // the head keeps its gathered input (sequence parallelism)
+  bool compiles = false;               // torch.compile unless a run says otherwise
+  bool fuses_mlp = true;               // has a fused activation of its own
+  bool weights_expert_output = false;  // routing probabilities are applied after the experts
+  SelectivePolicy selective = SelectivePolicy::Modules;
+  PipelineBuffers pipeline_buffers = PipelineBuffers::None;
+  Workspaces workspace;
+  std::vector<LossRow> losses{LossRow{}};
+  LossKind default_loss = LossKind::Native;
   double checkpoint_bytes_per_param = 14;
   std::string checkpoint_source, rank_order = "tp-cp-ep-dp-pp";
   std::vector<ShardingRows> shardings;
@@ -180,6 +240,17 @@ struct FrameworkProfile {
     for (const ShardingRows& r : shardings)
       if (r.mode == s) return &r;
     return nullptr;
+  }
+  const LossRow* loss(LossKind kind) const {
+    for (const LossRow& row : losses)
+      if (row.kind == kind) return &row;
+    return nullptr;
+  }
+  bool has_moment_type() const {
+    for (const ShardingRows& r : shardings)
+      for (const StateRow& row : r.state)
+        if (row.width == Width::MomentDType) return true;
+    return false;
   }
 };
 

@@ -66,7 +66,9 @@ struct RunSpec {
   std::optional<Recompute> recompute;
   std::optional<std::int64_t> recompute_layers;
   std::optional<Schedule> schedule;
-  std::optional<DType> precision, gradient_dtype, reduce_dtype;
+  std::optional<DType> precision, gradient_dtype, reduce_dtype, moment_dtype;
+  std::optional<LossKind> loss;
+  std::optional<bool> compile, hidden_dropout, attention_dropout, accumulation_fusion, expandable_segments;
   std::optional<Attention> attention;
   std::optional<FlopConvention> flop_convention;
   std::optional<CpMode> cp_mode;

@@ -149,7 +149,6 @@ inline bool validate(const Calibration& c, Issues& issues) {
   Validator v{issues, "calibration"};
   v.required("/cuda_context", c.cuda_context);
   v.required("/communicators", c.communicators);
-  v.required("/workspace", c.workspace);
   v.required("/launch_per_layer", c.launch_per_layer);
   v.required("/kernel_efficiency", c.kernel_efficiency);  // above 0: compute time is divided by it
   v.share("/kernel_efficiency", c.kernel_efficiency);

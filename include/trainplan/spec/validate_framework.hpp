@@ -13,8 +13,9 @@
 
 namespace trainplan {
 
-inline constexpr std::string_view kStateIds[] = {"weights", "gradient", "master",       "moment1",
-                                                 "moment2", "gathered", "step_gradient"};
+inline constexpr std::string_view kStateIds[] = {"weights",  "gradient",      "gradient_shard",
+                                                 "master",   "moment1",       "moment2",
+                                                 "gathered", "step_gradient", "step_moments"};
 
 /// Both gradient rows of a mode may exist, under conditions that exclude each other.
 constexpr bool exclusive(When a, When b) {
@@ -59,11 +60,14 @@ inline void validate_state(Validator& v, const ShardingRows& rows, const std::st
     const StateRow& row = rows.state[i];
     const std::string here = at + "/state/" + std::to_string(i);
     if (std::find(std::begin(kStateIds), std::end(kStateIds), row.id) == std::end(kStateIds))
-      v.fail({.rule = "state-id",
-              .pointer = here + "/id",
-              .got = row.id,
-              .must = "be weights, gradient, master, moment1, moment2, gathered or step_gradient",
-              .hint = "try \"weights\""});
+      v.fail(
+          {.rule = "state-id",
+           .pointer = here + "/id",
+           .got = row.id,
+           .must =
+               "be weights, gradient, gradient_shard, master, moment1, moment2, gathered, step_gradient or "
+               "step_moments",
+           .hint = "try \"weights\""});
     validate_width(v, here, row.width, row.bytes_per_param);
     validate_group(v, here + "/sharded_over", row.sharded_over, rows.mode);
     for (std::size_t k = 0; k < i; ++k)
@@ -99,10 +103,37 @@ inline void validate_flags(Validator& v, const FrameworkProfile& f) {
               .hint = "try \"tp\""});
 }
 
+/// The kernels of the loss: each once, the default among them.
+inline void validate_losses(Validator& v, const FrameworkProfile& f) {
+  if (f.loss(f.default_loss) == nullptr)
+    v.fail({.rule = "default-loss",
+            .pointer = "/loss/default",
+            .got = std::string(name_of(f.default_loss)),
+            .must = "be the kind of one of the kernels",
+            .hint = f.losses.empty() ? "add it to /loss/kernels"
+                                     : "try \"" + std::string(name_of(f.losses.front().kind)) + "\""});
+  for (std::size_t i = 0; i < f.losses.size(); ++i) {
+    const LossRow& row = f.losses[i];
+    const std::string at = "/loss/kernels/" + std::to_string(i);
+    v.real(at + "/beside_logits", row.beside, 0.0, kMaxBytesPerParam);
+    v.real(at + "/beside_logits_tp", row.beside_tp.value_or(0), 0.0, kMaxBytesPerParam);
+    v.range(at + "/chunks", row.chunks, 1, kMaxDegree);
+    if (f.loss(row.kind) != &row)
+      v.fail({.rule = "loss-twice",
+              .pointer = at + "/kind",
+              .got = std::string(name_of(row.kind)),
+              .must = "appear once",
+              .hint = "merge the two entries"});
+  }
+}
+
 inline bool validate(const FrameworkProfile& f, Issues& issues) {
   Validator v{issues, f.origin};
   v.range("/vocabulary/multiple", f.vocabulary_multiple, 1, kMaxDegree);
-  v.real("/logits/bytes_per_entry", f.logit_bytes, 1.0, kMaxBytesPerParam);
+  validate_losses(v, f);
+  v.not_negative("/workspace/base", f.workspace.base);
+  v.not_negative("/workspace/last_stage", f.workspace.last_stage);
+  v.not_negative("/workspace/grouped", f.workspace.grouped);
   v.real("/checkpoint/bytes_per_param", f.checkpoint_bytes_per_param, 1.0, kMaxBytesPerParam);
   if (!is_rank_order(f.rank_order))
     v.fail({.rule = "rank-order",

@@ -23,7 +23,7 @@ const Row kRows[] = {
     {"memory.state_average", 0, 14.06, 1e9, 0.005},
     {"memory.state", 0, 14.48, 1e9, 0.005},
     {"memory.activations", 0, 26.7, 1e9, 0.03 * 26.7},
-    {"memory.activations", 0, 26.70, 1e9, 0.005},
+    {"memory.activations", 0, 26.72, 1e9, 0.005},
     {"memory.device", 0, 47.5, 1e9, 2.5},  // 45 to 50 GB
     {"memory.gate", 0, 71.6, 1073741824, 0.05},
     {"memory.gate", 0, 76.9, 1e9, 0.05},

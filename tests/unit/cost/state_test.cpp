@@ -1,5 +1,6 @@
 #include "trainplan/cost/state.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -41,9 +42,9 @@ const Row kRows[] = {
     {"torchtitan", Sharding::Zero3, DType::Fp32, 0, 16},
     {"torchtitan", Sharding::Zero3, DType::Fp32, 2, 16, false},
     {"torchtitan", Sharding::Zero3, DType::Bf16, 2, 14, false},
-    {"torchtitan", Sharding::Zero3, DType::Fp32, 4, 12, true,
-     false},  // unsharded gradient until the end of a step
-    {"torchtitan", Sharding::Zero3, DType::Fp32, 6, 12, false, false},
+    // unsharded gradient until the end of a step, then its shard beside it
+    {"torchtitan", Sharding::Zero3, DType::Fp32, 4, 16, true, false},
+    {"torchtitan", Sharding::Zero3, DType::Fp32, 6, 16, false, false},
 };
 
 MemoryCost<double> memory_of(const Problem& problem, const Plan& plan) {
@@ -103,13 +104,30 @@ TEST_CASE("a 16-bit gradient has an fp32 copy in the optimizer step, and only th
   const auto optimizer_over_save = [](DType gradient) {
     Draft draft({.model = "llama8b", .cluster = "h100x64"});
     draft.recipe.gradient = gradient;
-    draft.calibration.workspace.value = 1;
+    draft.framework.workspace = {};
     const auto m = memory_of(draft.problem(), {.dp = 64, .shard = 64});
     const auto at = [&](Phase p) { return m.phases[static_cast<std::size_t>(p)].num(); };
-    return (at(Phase::Optimizer) - at(Phase::Save) - 1) / m.params.stage.num();
+    return (at(Phase::Optimizer) - at(Phase::Save)) / m.params.stage.num();
   };
   CHECK(optimizer_over_save(DType::Fp32) == Approx(0).margin(1e-12));
   CHECK(optimizer_over_save(DType::Bf16) == Approx(4.0 / 64).epsilon(1e-9));
+}
+
+TEST_CASE("16-bit moments have fp32 copies of the larger parameter group in the optimizer step") {
+  Draft draft({.model = "moonlight-16b", .cluster = "h100x64", .framework = "megatron-lm-precision-aware"});
+  draft.recipe.gradient = DType::Bf16;
+  draft.recipe.moments = DType::Bf16;
+  const Problem problem = draft.problem();
+  const Plan plan = problems::completed({.tp = 2, .ep = 8, .dp = 4});
+  const auto m = memory_of(problem, plan);
+  const auto at = [&](Phase p) { return m.phases[static_cast<std::size_t>(p)].num(); };
+  CHECK(m.state_per_param.num() == 4 + 6.0 / 4);
+  CHECK(m.state_per_expert_param.num() == 4 + 6.0 / 1);  // 2 x 4 ranks / ep 8
+  const double dense = 8 * m.params.stage_dense.num() / 4, experts = 8 * m.params.stage_experts.num();
+  const double step = at(Phase::Optimizer) - at(Phase::Save) - problem.profile().workspace.base.value -
+                      problem.profile().workspace.last_stage.value -
+                      problem.profile().workspace.grouped.value;
+  CHECK(step == Approx(std::max(dense, experts)).epsilon(1e-9));
 }
 
 TEST_CASE("a row applies when its condition says so") {
@@ -129,4 +147,7 @@ TEST_CASE("a row applies when its condition says so") {
   CHECK(applies(When::DeferredSync, fp32, off));
   CHECK_FALSE(applies(When::Gradient16Bit, fp32, on));
   CHECK(applies(When::Gradient16Bit, bf16, on));
+  CHECK_FALSE(applies(When::Moments16Bit, bf16, on));
+  bf16.moments = DType::Bf16;
+  CHECK(applies(When::Moments16Bit, bf16, on));
 }

@@ -168,3 +168,28 @@ TEST_CASE("a batch that can only have been meant as tokens is warned about") {
   CHECK(odd.resolved.recipe.global_batch == 4'000'000);
   CHECK(answer({{"global_batch", "131072"}}).issues.all().empty());  // 1 Gi tokens
 }
+
+TEST_CASE("loss, compilation and moments follow the framework") {
+  CHECK(std::get<std::string>(answer({}).find("loss")->value) == "native");
+  CHECK(std::get<std::string>(answer({}, "llama8b", "torchtitan").find("loss")->value) == "chunked");
+  CHECK(answer({}, "llama8b", "torchtitan").resolved.recipe.compile);
+  const Answer eager = answer({{"compile", "false"}, {"loss", "eager"}}, "llama8b", "torchtitan");
+  CHECK(eager.issues.all().empty());
+  CHECK_FALSE(eager.resolved.recipe.fused_mlp);
+  CHECK(eager.resolved.recipe.loss == LossKind::Eager);
+  CHECK(answer({{"compile", "false"}}).resolved.recipe.fused_mlp);  // Megatron-LM has a fused activation
+  const Answer precise = answer({{"moment_dtype", "bf16"}}, "llama8b", "megatron-lm-precision-aware");
+  CHECK(precise.issues.all().empty());
+  CHECK(precise.resolved.recipe.moments == DType::Bf16);
+}
+
+TEST_CASE("a loss and moments that the framework does not have are mistakes") {
+  const Answer a =
+      answer({{"loss", "eager"}, {"moment_dtype", "bf16"}}, "llama8b", "megatron-lm", "run.json");
+  REQUIRE(a.issues.all().size() == 2);
+  CHECK(a.issues.all()[0].rule == "loss-of-framework");
+  CHECK(a.issues.all()[0].pointer == "/loss");
+  CHECK(a.issues.all()[0].must == "be a loss of megatron-lm: te, native");
+  CHECK(a.issues.all()[1].rule == "moments-of-framework");
+  CHECK(a.issues.all()[1].hint == "try megatron-lm-precision-aware");
+}

@@ -222,7 +222,7 @@ TEST_CASE("calibration and anchors") {
   CHECK((*c)->cuda_context.origin == "baseline.json /cuda_context");
   CHECK_FALSE(load_calibration_text(R"({"capacity_gate": "130 %"})", "x.json", issues));
   CHECK(find_issue(issues, "share", "/capacity_gate") != nullptr);
-  CHECK(find_issue(issues, "figure-required", "/workspace") != nullptr);
+  CHECK(find_issue(issues, "figure-required", "/cuda_context") != nullptr);
 
   Issues odd;
   const auto list = load_anchors_text(R"([{"id": "a", "title": "t", "value": "70 GiB", "source": "s"},

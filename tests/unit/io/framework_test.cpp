@@ -39,13 +39,14 @@ bool applies(When when, Choice c) {
     case When::DeferredSync: return c.deferred;
     case When::SyncEachMicroBatch: return !c.deferred;
     case When::Gradient16Bit: return c.gradient == 2;
+    case When::Moments16Bit: return false;
     case When::GatheredOnce: return c.deferred && !c.reshard;
     case When::GatheredEachMicroBatch: return !c.deferred || c.reshard;
   }
   return false;
 }
 
-Widths widths(const FrameworkProfile& f, Sharding mode, Choice c, Phase phase = Phase::BackwardEnd) {
+Widths widths(const FrameworkProfile& f, Sharding mode, Choice c, Phase phase = Phase::LayerBackward) {
   const ShardingRows* rows = f.rows(mode);
   REQUIRE(rows != nullptr);
   Widths w;
@@ -106,7 +107,16 @@ TEST_CASE("Megatron-LM: defaults, padding and one reduction a step") {
   CHECK(f.uneven_stages == UnevenStages::Counted);
   CHECK(f.interleaving);
   CHECK(f.causal_flops);
-  CHECK(f.logit_bytes == 8);
+  CHECK(f.default_loss == LossKind::Native);
+  REQUIRE(f.loss(LossKind::Te) != nullptr);
+  CHECK(f.loss(LossKind::Te)->beside == 0);
+  CHECK(f.loss(LossKind::Native)->beside == 4);
+  CHECK(f.loss(LossKind::Eager) == nullptr);
+  CHECK(f.scratch_gradients);
+  CHECK(f.head_gather);
+  CHECK(f.selective == SelectivePolicy::Modules);
+  CHECK(f.workspace.base.value == 34 * 0x1p20);
+  CHECK(f.workspace.last_stage.assumed);
   CHECK(f.checkpoint_bytes_per_param == 14);
   CHECK(elements(f, Sharding::Zero1, {}, 16, Group::DataParallel) == 2);
   CHECK(elements(f, Sharding::None, {}, 16, Group::DataParallel) == 2);
@@ -124,7 +134,10 @@ TEST_CASE("DeepSpeed: 16, 4 + 12/d, 2 + 14/d and 16/d") {
   CHECK(f.vocabulary_multiple == 1);
   CHECK_FALSE(f.vocabulary_times_tp);
   CHECK_FALSE(f.interleaving);
-  CHECK(f.logit_bytes == 10);
+  CHECK(f.default_loss == LossKind::Eager);
+  CHECK(f.loss(LossKind::Eager)->beside == 12);
+  CHECK_FALSE(f.scratch_gradients);
+  CHECK(f.weights_expert_output);
   CHECK(f.checkpoint_bytes_per_param == 14);
   CHECK(elements(f, Sharding::Zero1, {}, 16, Group::DataParallel) == 2);
   CHECK(elements(f, Sharding::Zero2, {}, 16, Group::DataParallel) == 17);
@@ -134,14 +147,20 @@ TEST_CASE("DeepSpeed: 16, 4 + 12/d, 2 + 14/d and 16/d") {
 TEST_CASE("torchtitan: 16/d, whole gradients when the reduction waits, whole weights without resharding") {
   const FrameworkProfile f = profile("torchtitan");
   check(widths(f, Sharding::Zero3, {}), 0, 16);
-  check(widths(f, Sharding::Zero3, {.deferred = true}), 4, 12);
+  check(widths(f, Sharding::Zero3, {.deferred = true}), 4, 16);
   check(widths(f, Sharding::Zero3, {.reshard = false}), 2, 16);
   check(widths(f, Sharding::Zero3, {.gradient = 2, .reshard = false}), 2, 14);
   check(widths(f, Sharding::Hsdp, {}), 0, 16);
   CHECK(f.rows(Sharding::Zero3)->gathered_units == 2);
   CHECK(f.rows(Sharding::Zero3)->gradient_units == 1);
   CHECK_FALSE(f.causal_flops);
-  CHECK(f.logit_bytes == 5);
+  CHECK(f.default_loss == LossKind::Chunked);
+  CHECK(f.loss(LossKind::Chunked)->chunks == 8);
+  CHECK(f.loss(LossKind::Eager)->beside_tp == 16);
+  CHECK(f.loss(LossKind::Eager)->frees_logits);
+  CHECK(f.selective == SelectivePolicy::EverySecondMatmul);
+  CHECK(f.pipeline_buffers == PipelineBuffers::Torch);
+  CHECK(f.compiles);
   CHECK(f.checkpoint_bytes_per_param == 12);
 }
 
@@ -203,6 +222,31 @@ TEST_CASE("flags: a text that the value follows, or a setting for each value, in
   CHECK(issues.all()[0].line == 6);
   CHECK(issues.all()[1].pointer == "/flags/recompute/full");
   CHECK(issues.all()[1].line == 7);
+}
+
+TEST_CASE("a profile without a loss has a native one; kernels appear once, the default among them") {
+  const std::string head = R"({"name": "x", "version": "1", "default_sharding": "zero1",
+  "shardings": [{"mode": "zero1", "title": "t", "state": [
+      {"id": "weights", "symbol": "a", "title": "t", "bytes_per_param": 2, "group": "largest"}]}])";
+  Issues issues;
+  const auto plain = load_framework_text(head + "}", "f.json", issues);
+  REQUIRE(plain);
+  CHECK((*plain)->loss((*plain)->default_loss)->beside == 4);
+  CHECK((*plain)->shardings[0].state[0].largest_group);
+  CHECK_FALSE((*plain)->has_moment_type());
+  CHECK_FALSE(load_framework_text(head + R"(,
+  "loss": {"default": "te", "kernels": [
+    {"kind": "native", "beside_logits": 400},
+    {"kind": "native", "beside_logits": 4, "chunks": 0}]},
+  "workspace": {"base": "-1 MiB", "grouped": "3 s"}})",
+                                  "f.json", issues));
+  CAPTURE(listed(issues));
+  CHECK(complete(issues));
+  CHECK(find_issue(issues, "default-loss", "/loss/default") != nullptr);
+  CHECK(find_issue(issues, "range", "/loss/kernels/0/beside_logits") != nullptr);
+  CHECK(find_issue(issues, "loss-twice", "/loss/kernels/1/kind") != nullptr);
+  CHECK(find_issue(issues, "range", "/loss/kernels/1/chunks") != nullptr);
+  CHECK(find_issue(issues, "quantity", "/workspace/grouped") != nullptr);
 }
 
 TEST_CASE("rules: what differs between frameworks, and a source for ids that exist") {
