@@ -39,6 +39,7 @@ const Row kRows[] = {
     {"deepspeed", Sharding::Zero2, DType::Fp32, 2, 16},
     {"deepspeed", Sharding::Zero3, DType::Bf16, 0, 16},
     {"deepspeed", Sharding::Zero3, DType::Fp32, 0, 18},
+    {"torchtitan", Sharding::None, DType::Fp32, 16, 0},
     {"torchtitan", Sharding::Zero3, DType::Fp32, 0, 16},
     {"torchtitan", Sharding::Zero3, DType::Fp32, 2, 16, false},
     {"torchtitan", Sharding::Zero3, DType::Bf16, 2, 14, false},

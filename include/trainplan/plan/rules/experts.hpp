@@ -13,6 +13,10 @@ inline std::string both_grids(const Problem& x, const Plan& p) {
 }
 
 constexpr bool shares_weights(Sharding s) { return s == Sharding::Zero3 || s == Sharding::Hsdp; }
+/// Ranks of a shard group with tp; without one the replicas do not count.
+constexpr std::int64_t expert_ranks(const Plan& p) {
+  return (shares_weights(p.sharding) ? std::int64_t{p.shard} : std::int64_t{p.cp}) * p.tp;
+}
 
 inline constexpr std::array kExpertRules{
     Rule{"ep-needs-experts", "ep", "",
@@ -62,13 +66,14 @@ inline constexpr std::array kExpertRules{
          .must = "make ep x etp divide the ranks of a shard group, with tp",
          .keeps =
              [](const Problem& x, const Plan& p) {
-               return !x.model().is_sparse() || !shares_weights(p.sharding) ||
-                      divides(std::int64_t{p.ep} * p.etp, std::int64_t{p.shard} * p.tp);
+               const bool by_shard = x.profile().rules.expert_mesh == ExpertMesh::ShardRanks;
+               return !x.model().is_sparse() || !(by_shard || shares_weights(p.sharding)) ||
+                      divides(std::int64_t{p.ep} * p.etp, expert_ranks(p));
              },
          .numbers =
              [](const Problem&, const Plan& p) {
-               return "shard " + text(p.shard) + " x tp " + text(p.tp) + " / (ep " + text(p.ep) + " x etp " +
-                      text(p.etp) + ")";
+               return "shard " + text(expert_ranks(p) / p.tp) + " x tp " + text(p.tp) + " / (ep " +
+                      text(p.ep) + " x etp " + text(p.etp) + ")";
              },
          .applies = [](const FrameworkProfile& f) { return f.rules.expert_mesh != ExpertMesh::DataParallel; },
          .wording = [](const FrameworkProfile& f) -> std::string_view {
