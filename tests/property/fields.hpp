@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 112;
+inline constexpr std::size_t kFields = 121;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are a stage and four
@@ -53,6 +53,7 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("params.dense_layer", m.params.dense_layer);
   c.add("params.sparse_layer", m.params.sparse_layer);
   c.add("params.experts_layer", m.params.experts_layer);
+  for (std::size_t i = 0; i < kWeightClasses; ++i) c.add(kWeightClassTitles[i], m.params.classes[i]);
   c.add("params.stage_dense", m.params.stage_dense);
   c.add("params.stage_experts", m.params.stage_experts);
   c.add("params.stage_sparse", m.params.stage_sparse);

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 #include "problems.hpp"
-#include "trainplan/cost/params.hpp"
+#include "trainplan/cost/plan_cost.hpp"
 #include "trainplan/plan/rules.hpp"
 
 using namespace trainplan;
@@ -112,4 +112,26 @@ TEST_CASE("parameters of all GPUs, each counted once, are those of the model: 1,
     CHECK(once_over_all_gpus(problem, completed(p)) == Approx(total).epsilon(1e-13));
   }
   CHECK(families.size() > 25);
+}
+
+TEST_CASE("the classes of weights together are the parameters of the GPU, and their state its state") {
+  for (const char* name : {"llama70b", "gpt2", "deepseek-v3", "gpt-oss-20b", "mixtral-8x7b", "gemma-2-27b"}) {
+    Draft draft({.model = name, .cluster = "h800x2048", .batch = 2048});
+    draft.recipe.mtp_layers = draft.model.mtp_layers;
+    const Problem problem = draft.problem();
+    Plan p = completed(
+        {.tp = 4, .pp = 2, .ep = draft.model.is_sparse() ? std::uint16_t{8} : std::uint16_t{1}, .dp = 256});
+    choose_layout(draft.model.layers, UnevenStages::Counted, p);
+    for (int s = 0; s < 2; ++s) {
+      const auto cost = evaluate_stage(problem, p, s).memory;
+      double weights = 0, state = 0;
+      for (std::size_t i = 0; i < kWeightClasses; ++i) weights += cost.params.classes[i].num();
+      const Ledger ledger = explain(problem, p, s);
+      for (const LineItem& item : ledger.items())
+        if (item.id.starts_with("memory.state_of.")) state += item.value;
+      CAPTURE(name, s);
+      CHECK(weights == Approx(cost.params.stage.num()).epsilon(1e-14));
+      CHECK(state == Approx(cost.state.num()).epsilon(1e-14));
+    }
+  }
 }

@@ -169,6 +169,22 @@ void add_totals(R& rec, const Problem& problem, const Lifetimes<typename R::Num>
       rec.item({"memory.device", "M_dev", "device total"}, out.allocated + slack + context_item + comms_item);
 }
 
+/// The state once more, by what the weights are for. Lines of the report only, so nothing for plain numbers.
+template <Recorder R>
+void explain_classes(R& rec, const MemoryCost<typename R::Num>& memory) {
+  if constexpr (R::traced) {
+    for (std::size_t i = 0; i < kWeightClasses; ++i) {
+      const auto& held = memory.params.classes[i];
+      if (value_of(held) == 0) continue;
+      const bool experts = static_cast<WeightClass>(i) == WeightClass::Experts;
+      const std::string id = "memory.state_of." + std::string(kWeightClassIds[i]),
+                        symbol = "M_c" + std::to_string(i + 1);
+      rec.item({id, symbol, kWeightClassTitles[i]},
+               held * (experts ? memory.state_per_expert_param : memory.state_per_param));
+    }
+  }
+}
+
 }  // namespace detail
 
 /// The ledger of one GPU of `stage`.
@@ -190,6 +206,7 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
     out.state_per_expert_param =
         rec.item({"memory.state_per_expert_param", "w_state_e", "state per parameter of routed experts"},
                  state.experts);
+  detail::explain_classes(rec, out);
   const auto average = out.params.average * out.state_per_param;
   out.state_average =
       rec.item({"memory.state_average", "M_avg", "state, average of the stages, unpadded"},

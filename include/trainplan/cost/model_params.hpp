@@ -82,10 +82,12 @@ inline constexpr Formula gemm_params{
                Arg{"lookup", "N_lookup", "parameters that are only looked up"}},
     []<class N>(Params<N> n, Params<N> lookup) { return n - lookup; }};
 
-/// One layer: split is divided by tp, whole is on every tp rank, experts are divided by etp x ep.
+/// One layer: split is divided by tp, whole is on every tp rank, experts are divided by etp x ep. Biases and
+/// norms are parts of split and whole.
 template <class N>
 struct LayerParams {
   Params<N> split{}, whole{}, experts{}, total{};
+  Params<N> split_bias{}, norms{};
 };
 
 /// dense and sparse: a layer of either kind, where the model has one. key_value: what more tp ranks than
@@ -93,6 +95,7 @@ struct LayerParams {
 template <class N>
 struct ModelParams {
   LayerParams<N> dense{}, sparse{}, mtp{};
+  Params<N> attention{}, latent{}, mlp{}, router{}, shared{};  // weights of one layer that has them
   Params<N> key_value{}, expert{}, embedding{}, head{}, final_norm{}, projections{}, total{}, active{},
       active_mtp{}, gemm{};
 };
@@ -149,11 +152,12 @@ AttentionParams<typename R::Num> attention_block(R& rec, const ModelInputs<typen
 /// A layer whose MLP every token runs through.
 template <Recorder R>
 LayerParams<typename R::Num> dense_layer(R& rec, const ModelInputs<typename R::Num>& in, const ModelSpec& m,
-                                         const AttentionParams<typename R::Num>& a) {
+                                         const AttentionParams<typename R::Num>& a,
+                                         Params<typename R::Num>& mlp) {
   using N = typename R::Num;
   LayerParams<N> out;
-  const auto mlp = rec.apply(mlp_params, {"params.layer.mlp", "N_mlp", "MLP weights of a layer"},
-                             in.mlp_matrices, in.hidden, in.ffn);
+  mlp = rec.apply(mlp_params, {"params.layer.mlp", "N_mlp", "MLP weights of a layer"}, in.mlp_matrices,
+                  in.hidden, in.ffn);
   const Params<N> up = m.mlp_bias ? as<kParams>((in.mlp_matrices - 1.0) * in.ffn) : Params<N>{N(0.0)};
   const Params<N> down = m.mlp_bias ? as<kParams>(1.0 * in.hidden) : Params<N>{N(0.0)};
   const auto bias = rec.item({"params.layer.split_bias", "N_bias_t", "biases of a layer that tp divides"},
@@ -161,6 +165,8 @@ LayerParams<typename R::Num> dense_layer(R& rec, const ModelInputs<typename R::N
   const auto norms = rec.item({"params.layer.norms", "N_norm", "norm weights of a layer"}, 1.0 * a.norms);
   const auto whole = rec.item({"params.layer.whole_bias", "N_bias", "biases of a layer on every tp rank"},
                               a.whole_bias + down);
+  out.split_bias = bias;
+  out.norms = norms + whole;
   out.split = a.weights + mlp + bias;
   out.whole = a.has_down ? norms + whole + a.down : norms + whole;
   out.total = rec.item(
@@ -173,7 +179,7 @@ LayerParams<typename R::Num> dense_layer(R& rec, const ModelInputs<typename R::N
 template <Recorder R>
 LayerParams<typename R::Num> sparse_layer(R& rec, const ModelInputs<typename R::Num>& in, const ModelSpec& m,
                                           const AttentionParams<typename R::Num>& a,
-                                          Params<typename R::Num>& expert) {
+                                          ModelParams<typename R::Num>& model) {
   using N = typename R::Num;
   const Experts& x = m.experts;
   LayerParams<N> out;
@@ -181,22 +187,25 @@ LayerParams<typename R::Num> sparse_layer(R& rec, const ModelInputs<typename R::
                                  in.mlp_matrices, in.hidden, in.expert_ffn);
   const Params<N> bias =
       x.bias ? as<kParams>((in.mlp_matrices - 1.0) * in.expert_ffn + in.hidden) : Params<N>{N(0.0)};
-  expert = rec.item({"params.expert", "N_exp", "parameters of one expert"}, weights + bias);
+  model.expert = rec.item({"params.expert", "N_exp", "parameters of one expert"}, weights + bias);
   out.experts =
-      rec.item({"params.layer.experts", "N_exps", "routed experts of a layer"}, in.experts * expert);
+      rec.item({"params.layer.experts", "N_exps", "routed experts of a layer"}, in.experts * model.expert);
   Count<N> gate = in.hidden * in.experts;
   if (x.router_bias) gate = gate + in.experts;
   if (x.shared_gate) gate = gate + in.hidden;
-  const auto router = rec.item({"params.layer.router", "N_rout", "router of a layer"}, as<kParams>(gate));
+  model.router = rec.item({"params.layer.router", "N_rout", "router of a layer"}, as<kParams>(gate));
   out.split = a.weights + a.split_bias;
-  if (x.shared_width > 0)
-    out.split =
-        out.split + rec.apply(mlp_params, {"params.layer.shared", "N_sh", "shared experts of a layer"},
-                              in.mlp_matrices, in.hidden, in.shared_ffn);
+  if (x.shared_width > 0) {
+    model.shared = rec.apply(mlp_params, {"params.layer.shared", "N_sh", "shared experts of a layer"},
+                             in.mlp_matrices, in.hidden, in.shared_ffn);
+    out.split = out.split + model.shared;
+  }
+  out.split_bias = a.split_bias;
   const auto rest = rec.item(
       {"params.sparse_layer.norms", "N_norm_moe", "norms and biases of a sparse layer on every tp rank"},
       a.norms + a.whole_bias);
-  out.whole = a.has_down ? rest + router + a.down : rest + router;
+  out.norms = rest;
+  out.whole = a.has_down ? rest + model.router + a.down : rest + model.router;
   out.total = rec.item({"params.sparse_layer", "N_layer_moe", "parameters of a sparse layer"},
                        out.split + out.whole + out.experts);
   return out;
@@ -258,8 +267,10 @@ ModelParams<typename R::Num> model_params(R& rec, const ModelInputs<typename R::
   ModelParams<N> out;
   const auto attention = detail::attention_block(rec, in, m, out.key_value);
   const bool has_sparse = m.sparse_layers() > 0, has_dense = m.sparse_layers() < m.layers;
-  if (has_dense) out.dense = detail::dense_layer(rec, in, m, attention);
-  if (has_sparse) out.sparse = detail::sparse_layer(rec, in, m, attention, out.expert);
+  out.attention = attention.weights;
+  if (attention.has_down) out.latent = attention.down;
+  if (has_dense) out.dense = detail::dense_layer(rec, in, m, attention, out.mlp);
+  if (has_sparse) out.sparse = detail::sparse_layer(rec, in, m, attention, out);
   const auto layers = rec.item(
       {"params.layers", "N_layers", "all layers"},
       !has_sparse  ? in.layers * out.dense.total

@@ -35,6 +35,32 @@ inline constexpr Formula replicated_key_value{
                Arg{"t", "t", "tensor parallel degree", 1}},
     []<class N>(Params<N> kv, Count<N> groups, Count<N> t) { return kv / groups - kv / t; }};
 
+/// What weights are for; every class has one way of being cut and shared.
+enum class WeightClass : std::uint8_t {
+  Attention,
+  Latent,
+  Mlp,
+  Router,
+  Shared,
+  Experts,
+  Norms,
+  Tables,
+  Further
+};
+inline constexpr std::size_t kWeightClasses = 9;
+inline constexpr std::array<std::string_view, kWeightClasses> kWeightClassIds{
+    "attention", "latent", "mlp", "router", "shared", "experts", "norms", "tables", "further"};
+inline constexpr std::array<std::string_view, kWeightClasses> kWeightClassTitles{
+    "attention",
+    "latent projections and norms",
+    "dense MLP",
+    "router",
+    "shared experts",
+    "routed experts",
+    "norms, biases",
+    "embedding and head",
+    "blocks for further tokens (MTP)"};
+
 /// One layer on one GPU, and the stage: dense state is shared by data parallel ranks, that of routed experts
 /// by expert data parallel ranks.
 template <class N>
@@ -44,6 +70,7 @@ struct ParamsCost {
   Params<N> dense_layer{}, sparse_layer{}, experts_layer{};  // on one GPU; sparse without its experts
   Params<N> layer_local;                                     // the largest layer of the stage on one GPU
   Params<N> stage, stage_dense, stage_experts{};             // all parameters of one GPU of the stage
+  std::array<Params<N>, kWeightClasses> classes{};           // of that GPU, together the stage
   Params<N> tables_local;                                    // embedding and head of that GPU
   Count<N> stage_layers, stage_sparse{}, padded_vocabulary;
   Count<N> blocks, sparse_blocks{};  // with the blocks for further tokens of the last stage
@@ -134,6 +161,44 @@ Params<typename R::Num> local_layer(R& rec, const Item& item, const Inputs<typen
   return rec.item(item, replicas != nullptr ? sum + *replicas : sum);
 }
 
+inline constexpr std::array<std::string_view, kWeightClasses> kClassItemIds{
+    "params.class.attention", "params.class.latent", "params.class.mlp",
+    "params.class.router",    "params.class.shared", "params.class.experts",
+    "params.class.norms",     "params.class.tables", "params.class.further"};
+inline constexpr std::array<std::string_view, kWeightClasses> kClassSymbols{
+    "N_c1", "N_c2", "N_c3", "N_c4", "N_c5", "N_c6", "N_c7", "N_c8", "N_c9"};
+
+/// The parameters of one GPU of the stage once more, by what they are for.
+template <Recorder R>
+void weight_classes(R& rec, const Inputs<typename R::Num>& in, const ModelSpec& m,
+                    const ModelParams<typename R::Num>& model, const Params<typename R::Num>* replicas,
+                    bool last, ParamsCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  const bool sparse = m.is_sparse(), dense = m.sparse_layers() < m.layers;
+  const Count<N> dense_layers = sparse ? out.stage_layers - out.stage_sparse : 1.0 * out.stage_layers;
+  const auto set = [&](WeightClass c, Params<N> held) {
+    const auto i = static_cast<std::size_t>(c);
+    out.classes[i] = rec.item({kClassItemIds[i], kClassSymbols[i], kWeightClassTitles[i]}, held);
+  };
+  const auto attention = model.attention / in.tp;
+  set(WeightClass::Attention, out.stage_layers * (replicas != nullptr ? attention + *replicas : attention));
+  if (m.is_latent()) set(WeightClass::Latent, out.stage_layers * model.latent);
+  Sum<Params<N>> norms;
+  if (dense) {
+    set(WeightClass::Mlp, dense_layers * model.mlp / in.tp);
+    norms.add(dense_layers * (model.dense.split_bias / in.tp + model.dense.norms));
+  }
+  if (sparse) {
+    set(WeightClass::Router, out.stage_sparse * model.router);
+    if (m.experts.shared_width > 0) set(WeightClass::Shared, out.stage_sparse * model.shared / in.tp);
+    set(WeightClass::Experts, 1.0 * out.stage_experts);
+    norms.add(out.stage_sparse * (model.sparse.split_bias / in.tp + model.sparse.norms));
+  }
+  if (last) norms.add(model.final_norm);
+  set(WeightClass::Norms, norms.total());
+  set(WeightClass::Tables, 1.0 * out.tables_local);
+}
+
 }  // namespace detail
 
 template <Recorder R>
@@ -188,12 +253,16 @@ ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& i
   out.tables_local = detail::stage_tables(rec, in, problem, plan, stage, out.padded_vocabulary, model);
   const bool last = stage == plan.pp - 1, further = last && problem.recipe.mtp_layers > 0;
   auto all = last ? layers_local + out.tables_local + model.final_norm : layers_local + out.tables_local;
-  if (further)
-    all = all + rec.item({"params.stage.mtp", "N_mtp_s", "blocks for further tokens on one GPU"},
-                         in.mtp_layers * (model.mtp.split / in.tp + model.mtp.whole));
+  if (further) {
+    const auto blocks = rec.item({"params.stage.mtp", "N_mtp_s", "blocks for further tokens on one GPU"},
+                                 in.mtp_layers * (model.mtp.split / in.tp + model.mtp.whole));
+    out.classes[static_cast<std::size_t>(WeightClass::Further)] = blocks;
+    all = all + blocks;
+  }
   if (!sparse) {
     out.stage_dense = out.stage =
         rec.item({"params.stage", "N_s", "parameters of one GPU of this stage"}, all);
+    detail::weight_classes(rec, in, m, model, again, last, out);
     return out;
   }
   out.stage_dense = rec.item(
@@ -203,6 +272,7 @@ ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& i
                                 out.sparse_blocks, model.sparse.experts, in.ep, in.etp);
   out.stage = rec.item({"params.stage", "N_s", "parameters of one GPU of this stage"},
                        out.stage_dense + out.stage_experts);
+  detail::weight_classes(rec, in, m, model, again, last, out);
   return out;
 }
 

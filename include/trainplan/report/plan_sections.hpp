@@ -55,6 +55,48 @@ inline Table phase_table(const Trial& t) {
   return table;
 }
 
+/// How a class of weights is cut between GPUs.
+inline std::string cut_text(WeightClass c, const Plan& p) {
+  switch (c) {
+    case WeightClass::Attention:
+    case WeightClass::Mlp:
+    case WeightClass::Shared:
+    case WeightClass::Tables: return "TP " + std::to_string(p.tp);
+    case WeightClass::Experts: return "ETP " + std::to_string(p.etp) + " x EP " + std::to_string(p.ep);
+    case WeightClass::Latent:
+    case WeightClass::Router:
+    case WeightClass::Norms:
+    case WeightClass::Further: break;
+  }
+  return p.tp == 1 ? "TP 1" : c == WeightClass::Further ? "as its parts" : "whole on every TP rank";
+}
+
+/// State by class, each with the group that shares it.
+inline Table class_table(const Trial& t, const Ledger& ledger) {
+  const Plan& p = t.plan;
+  Table table{"classes",
+              "State by what the weights are for (fullest GPU)",
+              {{"class", "weights"},
+               {"parameters", "parameters"},
+               {"cut", "cut by"},
+               {"ranks", "data parallel ranks"},
+               {"per_param", "bytes per parameter"},
+               {"state", "state"}},
+              {}};
+  for (std::size_t i = 0; i < kWeightClasses; ++i) {
+    const LineItem* state = ledger.find("memory.state_of." + std::string(kWeightClassIds[i]));
+    if (state == nullptr) continue;
+    const auto c = static_cast<WeightClass>(i);
+    const bool experts = c == WeightClass::Experts;
+    const double held = t.cost.memory.params.classes[i].num();
+    table.rows.push_back({std::string(kWeightClassTitles[i]), Value{held, Unit::Params}, cut_text(c, p),
+                          count_cell(experts ? expert_dp(p) : std::int64_t{p.dp} * p.cp),
+                          Value{state->value / held, Unit::BytesPerParam},
+                          Value{state->value, Unit::Memory}});
+  }
+  return table;
+}
+
 }  // namespace detail
 
 inline Section memory_section(const Trial& t, const Ledger& ledger) {
@@ -78,6 +120,7 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
                              t.problem.profile().id + ", " + std::string(name_of(t.plan.sharding))));
   add_fact(facts, ledger, "memory.state_per_expert_param", "state_experts", Unit::BytesPerParam);
   s.blocks.push_back(std::move(facts));
+  s.blocks.push_back(detail::class_table(t, ledger));
   s.blocks.push_back(detail::stage_table(t));
   s.blocks.push_back(detail::phase_table(t));
   return s;
