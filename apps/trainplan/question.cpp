@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "trainplan/derive/legality.hpp"
+#include "trainplan/derive/pinned.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/run_fields.hpp"
 
@@ -120,17 +121,12 @@ void require_names(const RunSpec& run, Issues& issues) {
 }
 
 /// The degrees as pinned, the others as a derivation would begin with them: what rules are judged on.
-Choice pinned_choice(const Planner& planner) {
+Choice judged_choice(const Planner& planner) {
   const RunSpec& run = planner.run();
-  Choice c;
+  Choice c = pinned_choice(run);
   c.tp = run.tp.value_or(largest_tp(planner));
   c.pp = run.pp.value_or(run.vpp.value_or(1) > 1 ? 2 : 1);
-  c.cp = run.cp.value_or(1);
-  c.ep = run.ep.value_or(1);
-  c.etp = run.etp.value_or(1);
   c.vpp = run.vpp;
-  c.recompute = run.recompute.value_or(Recompute::None);
-  c.recompute_layers = run.recompute_layers.value_or(0);
   return c;
 }
 
@@ -169,7 +165,7 @@ std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, 
   if (!q->load_specs(issues)) return nullptr;
   q->make_planners(issues);
   if (!issues.has_errors()) return q;
-  const auto [problem, plan] = q->planner_->complete(pinned_choice(*q->planner_));
+  const auto [problem, plan] = q->planner_->complete(judged_choice(*q->planner_));
   report_rules(problem, plan, q->run, options, fields_with_errors(issues), issues);
   return nullptr;
 }
@@ -181,7 +177,7 @@ std::optional<Derivation> Question::answer(Issues& issues) const {
     place_in_run(run, *options_, issues);
     return derivation;
   }
-  const auto [problem, plan] = planner_->complete(pinned_choice(*planner_));
+  const auto [problem, plan] = planner_->complete(judged_choice(*planner_));
   report_rules(problem, plan, run, *options_, {}, issues);
   if (!issues.has_errors())
     issues.add({.rule = "no-legal-plan",

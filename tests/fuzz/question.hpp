@@ -13,6 +13,7 @@
 #include "claims.hpp"
 #include "trainplan/derive/derive.hpp"
 #include "trainplan/derive/legality.hpp"
+#include "trainplan/derive/pinned.hpp"
 #include "trainplan/derive/resolve.hpp"
 
 namespace fuzz {
@@ -43,20 +44,6 @@ inline std::string odd_number(const Derivation& d) {
   return odd;
 }
 
-/// What the rules of the pinned degrees are judged on.
-inline Choice pinned(const RunSpec& run) {
-  Choice c;
-  c.tp = run.tp.value_or(1);
-  c.pp = run.pp.value_or(1);
-  c.cp = run.cp.value_or(1);
-  c.ep = run.ep.value_or(1);
-  c.etp = run.etp.value_or(1);
-  c.vpp = run.vpp;
-  c.recompute = run.recompute.value_or(Recompute::None);
-  c.recompute_layers = run.recompute_layers.value_or(0);
-  return c;
-}
-
 /// Asks as the program does; counts what came of it. The claim that does not hold, or nothing.
 inline std::string ask(const RunSpec& run, const Specs& specs, Issues& issues,
                        std::map<std::string, int>& seen) {
@@ -70,7 +57,7 @@ inline std::string ask(const RunSpec& run, const Specs& specs, Issues& issues,
     ++seen["derived"];
     return odd_number(*derivation);
   }
-  const auto [x, plan] = planner.complete(pinned(run));
+  const auto [x, plan] = planner.complete(pinned_choice(run));
   report_broken_rules(x, plan, run.origin, {}, issues);
   for (const Issue& issue : issues.all())
     if (issue.rule.empty() || issue.must.empty() || issue.hint.empty())
