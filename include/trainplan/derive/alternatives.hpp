@@ -16,13 +16,6 @@ class Alternatives {
   const Planner* fsdp_;
   Derivation& out_;
 
-  void add(std::string key, std::string name, const std::optional<Trial>& t) {
-    if (!t || t->plan == out_.chosen.plan) return;
-    for (const Alternative& a : out_.alternatives)
-      if (a.trial.plan == t->plan && &a.trial.problem.profile() == &t->problem.profile()) return;
-    out_.alternatives.push_back({std::move(key), std::move(name), *t, judge(*t)});
-  }
-
   /// The traffic of full sharding that its compute cannot hide.
   static Sentence too_much_traffic(const Trial& t, double ideal) {
     Sentence s{"rejected: "};
@@ -54,6 +47,33 @@ class Alternatives {
   /// fsdp: the planner of a fully sharded framework, or nullptr.
   Alternatives(const Planner& planner, const Planner* fsdp, Derivation& out)
       : planner_(planner), fsdp_(fsdp), out_(out) {}
+
+  /// One more plan, unless there is none or it is there already.
+  void add(std::string key, std::string name, const std::optional<Trial>& t) {
+    if (!t || t->plan == out_.chosen.plan) return;
+    for (const Alternative& a : out_.alternatives)
+      if (a.trial.plan == t->plan && &a.trial.problem.profile() == &t->problem.profile()) return;
+    out_.alternatives.push_back({std::move(key), std::move(name), *t, judge(*t)});
+  }
+
+  /// The same tp, cp and ep with full sharding in place of the pipeline.
+  void add_full_sharding() {
+    if (fsdp_ == nullptr) return;
+    const Plan& plan = out_.chosen.plan;
+    for (bool each : {false, true}) {
+      Choice f;
+      f.tp = plan.tp;
+      f.cp = plan.cp;
+      f.ep = plan.ep;
+      f.vpp = 1;
+      f.sharding = Sharding::Zero3;
+      f.sync_each_micro_batch = each;
+      f.recompute = without_layers(plan.recompute);
+      add(each ? "fsdp_sync_each" : "fsdp",
+          std::string("FSDP, ") + (each ? "reduced every micro-batch" : "reduced once a step"),
+          fsdp_->attempt(f));
+    }
+  }
 
   /// c: what was decided before pp; budget: bytes of activations that recompute aims at.
   void collect(Choice c, double budget) {
@@ -88,20 +108,7 @@ class Alternatives {
     two.micro_batch = std::int64_t{plan.micro_batch} * 2;
     add("micro_batch_" + num(*two.micro_batch), "micro-batch " + num(*two.micro_batch),
         attempt(planner_, two, budget));
-    if (fsdp_ == nullptr) return;
-    for (bool each : {false, true}) {
-      Choice f;
-      f.tp = plan.tp;
-      f.cp = plan.cp;
-      f.ep = plan.ep;
-      f.vpp = 1;
-      f.sharding = Sharding::Zero3;
-      f.sync_each_micro_batch = each;
-      f.recompute = without_layers(plan.recompute);
-      add(each ? "fsdp_sync_each" : "fsdp",
-          std::string("FSDP, ") + (each ? "reduced every micro-batch" : "reduced once a step"),
-          fsdp_->attempt(f));
-    }
+    add_full_sharding();
   }
 };
 

@@ -45,15 +45,18 @@ class SparseDeriver {
     return c;
   }
 
+  /// The pinned value, or all of them.
+  static std::vector<std::int64_t> open(const std::optional<std::int64_t>& pinned,
+                                        std::vector<std::int64_t> all) {
+    return pinned ? std::vector<std::int64_t>{*pinned} : all;
+  }
   std::vector<std::int64_t> tensor_degrees() const {
-    if (run().tp) return {*run().tp};
     std::vector<std::int64_t> all;
     for (const std::int64_t t : {1, 2, 4, 8})
       if (t == 1 || t <= cluster().scale_up_domain) all.push_back(t);
     return all;
   }
   std::vector<std::int64_t> context_degrees() const {
-    if (run().cp) return {*run().cp};
     std::vector<std::int64_t> all{1};
     constexpr std::int64_t kLong = 16384, kMost = 16;
     for (std::int64_t c = 2; c <= kMost && planner_.problem().recipe.sequence >= kLong; c *= 2)
@@ -61,14 +64,12 @@ class SparseDeriver {
     return all;
   }
   std::vector<std::int64_t> expert_degrees() const {
-    if (run().ep) return {*run().ep};
     std::vector<std::int64_t> all;
     for (std::int64_t e = 1; e <= model().experts.count && e <= cluster().gpus(); ++e)
       if (model().experts.count % e == 0) all.push_back(e);
     return all;
   }
   std::vector<std::int64_t> pipeline_degrees() const {
-    if (run().pp) return {*run().pp};
     std::vector<std::int64_t> all;
     for (std::int64_t p = 1; p <= model().layers && p <= cluster().gpus(); ++p)
       if (cluster().gpus() % p == 0) all.push_back(p);
@@ -93,10 +94,10 @@ class SparseDeriver {
   std::vector<Trial> candidates() const {
     std::vector<Trial> all;
     Choice c = base();
-    for (const std::int64_t t : tensor_degrees())
-      for (const std::int64_t x : context_degrees())
-        for (const std::int64_t e : expert_degrees())
-          for (const std::int64_t p : pipeline_degrees()) {
+    for (const std::int64_t t : open(run().tp, tensor_degrees()))
+      for (const std::int64_t x : open(run().cp, context_degrees()))
+        for (const std::int64_t e : open(run().ep, expert_degrees()))
+          for (const std::int64_t p : open(run().pp, pipeline_degrees())) {
             c.tp = t;
             c.cp = x;
             c.ep = e;
@@ -107,28 +108,48 @@ class SparseDeriver {
     return all;
   }
 
-  /// Within the limit before within the gate before over it; over the gate the smallest. Else the fastest, or
-  /// of those as fast within what the model of time can tell apart the one with the smallest groups.
+  /// Within the limit before within the gate before over it. Within the limit the fastest, or of those as
+  /// fast within what the model of time can tell apart the one with most data parallel ranks; else the
+  /// smallest.
   const Trial* best_of(const std::vector<Trial>& all) const {
     if (all.empty()) return nullptr;
-    const auto verdict = [](const Trial& a, const Trial& b) { return a.verdict() < b.verdict(); };
-    const Verdict class_ = std::min_element(all.begin(), all.end(), verdict)->verdict();
-    if (class_ == Verdict::DoesNotFit)
-      return &*std::min_element(all.begin(), all.end(),
-                                [](const Trial& a, const Trial& b) { return a.device() < b.device(); });
+    const auto less_device = [](const Trial& a, const Trial& b) {
+      return std::pair(a.verdict(), a.device()) < std::pair(b.verdict(), b.device());
+    };
+    const Trial& smallest = *std::min_element(all.begin(), all.end(), less_device);
+    if (smallest.verdict() != Verdict::Fits) return &smallest;
     double fastest = 0;
     for (const Trial& t : all)
-      if (t.verdict() == class_) fastest = std::max(fastest, t.cost.step.rate.num());
+      if (t.verdict() == Verdict::Fits) fastest = std::max(fastest, t.cost.step.rate.num());
     const auto size = [](const Trial& t) {
       return std::tuple(std::int64_t{t.plan.tp} * t.plan.pp * t.plan.cp, t.plan.ep, t.plan.pp,
                         t.plan.recompute);
     };
     const Trial* best = nullptr;
     for (const Trial& t : all) {
-      if (t.verdict() != class_ || t.cost.step.rate.num() < (1 - kAlike) * fastest) continue;
+      if (t.verdict() != Verdict::Fits || t.cost.step.rate.num() < (1 - kAlike) * fastest) continue;
       if (best == nullptr || size(t) < size(*best)) best = &t;
     }
     return best;
+  }
+
+  /// How the choice was made, told once.
+  Sentence method(const Trial& best, const std::vector<Trial>& all) const {
+    const auto fits =
+        std::count_if(all.begin(), all.end(), [](const Trial& t) { return t.verdict() == Verdict::Fits; });
+    const std::string tried = "tp, ep, pp and cp are tried together, " +
+                              num(static_cast<std::int64_t>(all.size())) + " legal plans: ";
+    switch (best.verdict()) {
+      case Verdict::Fits:
+        return {tried + num(fits) +
+                " keep the planning margin, and of those within 5 % of the fastest the one with most data "
+                "parallel ranks is taken"};
+      case Verdict::Tight:
+        return {tried +
+                "none keeps the planning margin, and of those within the gate the one that needs least "
+                "memory is taken"};
+      default: return {tried + "none passes the gate, and the one that needs least memory is taken"};
+    }
   }
 
   Choice choice_of(const Trial& t) const {
@@ -142,52 +163,64 @@ class SparseDeriver {
     return c;
   }
 
-  /// One degree changed and the others kept: memory, and where that passes, the step.
-  void tell_neighbour(Decision& d, const Trial& chosen, const Choice& c, std::int64_t value) const {
-    const auto t = least_recompute(c);
-    Sentence s{d.axis + " " + num(value) + ": "};
-    if (!t) {
-      const auto [problem, plan] = planner_.complete(c);
-      const Rule* rule = first_broken(problem, plan);
-      if (rule == nullptr) return;
-      s.push_back(std::string(rule->field) + " must " + std::string(rule->must) + " (" +
-                  rule->numbers(problem, plan) + ")");
-      d.reasons.push_back(std::move(s));
-      return;
-    }
-    s.push_back(memory(t->device()));
-    if (t->verdict() == Verdict::DoesNotFit) {
-      s.push_back(", above the gate of ");
-      s.push_back(memory(t->gate()));
-    } else {
-      const double tokens = chosen.cost.step.rate.num(), other = t->cost.step.rate.num();
-      s.push_back(t->verdict() == Verdict::Tight ? ", without the planning margin, " : ", ");
-      s.push_back(Value{other, Unit::TokenRate});
-      s.push_back(other < tokens ? " instead of " : " against ");
-      s.push_back(Value{tokens, Unit::TokenRate});
-      s.push_back(" (recompute " + std::string(name_of(t->plan.recompute)) + ", expert traffic exposed ");
-      s.push_back(Value{t->cost.step.exposed_experts.num(), Unit::Time});
-      s.push_back(", bubble ");
-      s.push_back(Value{t->cost.schedule.bubble_of_ideal.num(), Unit::Share});
-      s.push_back(")");
-    }
-    d.reasons.push_back(std::move(s));
+  /// A plan beside the chosen one: one degree changed, the others kept, with as little recompute as fits.
+  struct Neighbour {
+    std::string axis;
+    std::int64_t value;
+    Choice choice;
+    std::optional<Trial> trial;
+  };
+
+  void add_neighbours(std::vector<Neighbour>& out, const Trial& chosen, const char* axis,
+                      std::int64_t Choice::*member, const std::vector<std::int64_t>& values) const {
+    const Choice own = choice_of(chosen);
+    const auto at = std::find(values.begin(), values.end(), own.*member);
+    const auto one = [&](std::int64_t value) {
+      Choice c = own;
+      c.*member = value;
+      c.vpp = c.pp == 1 && !run().vpp ? 1 : run().vpp;
+      out.push_back({axis, value, c, least_recompute(c)});
+    };
+    if (at == values.end()) return;
+    if (at != values.begin()) one(*std::prev(at));
+    if (std::next(at) != values.end()) one(*std::next(at));
   }
 
-  /// The values beside the chosen one.
-  void tell_neighbours(Decision& d, const Trial& chosen, const std::vector<std::int64_t>& values,
-                       std::int64_t Choice::*axis) const {
-    const Choice own = choice_of(chosen);
-    const auto at = std::find(values.begin(), values.end(), own.*axis);
-    const auto tell = [&](std::int64_t value) {
-      Choice c = own;
-      c.*axis = value;
-      if (c.pp > 1 && !run().vpp) c.vpp = std::nullopt;
-      if (c.pp == 1 && !run().vpp) c.vpp = 1;
-      tell_neighbour(d, chosen, c, value);
-    };
-    if (at != values.begin() && at != values.end()) tell(*std::prev(at));
-    if (at != values.end() && std::next(at) != values.end()) tell(*std::next(at));
+  /// Memory, and where that passes, what it does to the rate; or the rule that it breaks.
+  std::optional<Sentence> told(const Neighbour& n, const Trial& chosen) const {
+    Sentence s{n.axis + " " + num(n.value) + ": "};
+    if (!n.trial) {
+      const auto [problem, plan] = planner_.complete(n.choice);
+      const Rule* rule = first_broken(problem, plan);
+      if (rule == nullptr) return std::nullopt;
+      s.push_back(std::string(rule->field) + " must " + std::string(rule->must) + " (" +
+                  rule->numbers(problem, plan) + ")");
+      return s;
+    }
+    const Trial& t = *n.trial;
+    s.push_back(memory(t.device()));
+    if (t.verdict() == Verdict::DoesNotFit) {
+      s.push_back(", above the gate of ");
+      s.push_back(memory(t.gate()));
+      return s;
+    }
+    const double own = chosen.cost.step.rate.num(), other = t.cost.step.rate.num();
+    s.push_back(t.verdict() == Verdict::Tight ? ", without the planning margin, " : ", ");
+    s.push_back(Value{other, Unit::TokenRate});
+    s.push_back(other < own ? " instead of " : " against ");
+    s.push_back(Value{own, Unit::TokenRate});
+    s.push_back(" (recompute " + std::string(name_of(t.plan.recompute)) + ", expert traffic exposed ");
+    s.push_back(Value{t.cost.step.exposed_experts.num(), Unit::Time});
+    s.push_back(", bubble ");
+    s.push_back(Value{t.cost.schedule.bubble_of_ideal.num(), Unit::Share});
+    s.push_back(")");
+    return s;
+  }
+
+  void tell(Decision& d, const std::vector<Neighbour>& neighbours, const Trial& chosen) const {
+    for (const Neighbour& n : neighbours)
+      if (n.axis == d.axis)
+        if (auto s = told(n, chosen)) d.reasons.push_back(std::move(*s));
   }
 
   Decision expert_decision(const Trial& t) const {
@@ -218,17 +251,12 @@ class SparseDeriver {
                          " / (etp " + num(p.etp) + " x ep " + num(p.ep) + ") = " + num(expert_dp(p)) +
                          (expert_dp(p) == 1 ? ", so the optimizer state of the experts is not sharded"
                                             : ", over which the optimizer state of the experts is sharded")});
-    tell_neighbours(d, t, expert_degrees(), &Choice::ep);
     return d;
   }
 
-  Decision simple_decision(const char* axis, std::int64_t value, bool pinned, const Trial& t,
-                           const std::vector<std::int64_t>& values, std::int64_t Choice::*member) const {
+  static Decision begun(const char* axis, std::int64_t value, const std::optional<std::int64_t>& pinned) {
     Decision d{axis, num(value), {}};
-    d.reasons.push_back(
-        {pinned ? "pinned by the user"
-                : "of the plans within 5 % of the fastest the one with most data parallel ranks has it"});
-    tell_neighbours(d, t, values, member);
+    if (pinned) d.reasons.push_back({"pinned by the user"});
     return d;
   }
 
@@ -239,7 +267,9 @@ class SparseDeriver {
     else if (t.plan.recompute == Recompute::None)
       d.reasons.push_back({"not needed"});
     else
-      d.reasons.push_back({"as little as brings these degrees under the planning limit"});
+      d.reasons.push_back({t.verdict() == Verdict::Fits
+                               ? "as little as brings these degrees under the planning limit"
+                               : "the planning limit is not reached with less"});
     tell_recompute(d, planner_, t);
     return d;
   }
@@ -252,14 +282,26 @@ class SparseDeriver {
     const Trial* const best = best_of(all);
     if (best == nullptr) return std::nullopt;
     const Plan& p = best->plan;
-    Decision tp = simple_decision("tp", p.tp, run().tp.has_value(), *best, tensor_degrees(), &Choice::tp);
-    Decision pp = simple_decision("pp", p.pp, run().pp.has_value(), *best, pipeline_degrees(), &Choice::pp);
+    std::vector<Neighbour> beside;
+    add_neighbours(beside, *best, "tp", &Choice::tp, tensor_degrees());
+    add_neighbours(beside, *best, "ep", &Choice::ep, expert_degrees());
+    add_neighbours(beside, *best, "pp", &Choice::pp, pipeline_degrees());
+    add_neighbours(beside, *best, "cp", &Choice::cp, context_degrees());
+    Decision tp = begun("tp", p.tp, run().tp), pp = begun("pp", p.pp, run().pp), dp{"dp", num(p.dp), {}},
+             cp = begun("cp", p.cp, run().cp), ep = expert_decision(*best);
+    tp.reasons.insert(tp.reasons.begin(), method(*best, all));
     if (p.pp > 1) tell_vpp(pp, *best, run());
-    Decision dp{"dp", num(p.dp), {}};
     tell_dp(dp, *best);
-    Decision cp = simple_decision("cp", p.cp, run().cp.has_value(), *best, context_degrees(), &Choice::cp);
-    Derivation out{*best, {tp, expert_decision(*best), pp, dp, cp, recompute_decision(*best)}, {}};
-    Alternatives(planner_, fsdp_, out).collect(choice_of(*best), best->cost.memory.activations.saved.num());
+    for (Decision* d : {&tp, &ep, &pp, &cp}) tell(*d, beside, *best);
+    if (cp.reasons.empty()) cp.reasons.push_back({"sequences below 16Ki tokens are not cut"});
+    Derivation out{*best, {tp, ep, pp, dp, cp, recompute_decision(*best)}, {}};
+    Alternatives others(planner_, fsdp_, out);
+    for (const Neighbour& n : beside) others.add(n.axis + num(n.value), n.axis + " " + num(n.value), n.trial);
+    Choice two = choice_of(*best);
+    two.micro_batch = std::int64_t{p.micro_batch} * 2;
+    others.add("micro_batch_" + num(*two.micro_batch), "micro-batch " + num(*two.micro_batch),
+               least_recompute(two));
+    others.add_full_sharding();
     return out;
   }
 };
