@@ -46,7 +46,8 @@ constexpr Named<Width> kWidths[] = {{"gradient_dtype", Width::GradientDType},
                                     {"reduce_dtype", Width::ReduceDType},
                                     {"moment_dtype", Width::MomentDType}};
 constexpr Named<SelectivePolicy> kPolicies[] = {{"modules", SelectivePolicy::Modules},
-                                                {"every-second-matmul", SelectivePolicy::EverySecondMatmul}};
+                                                {"every-second-matmul", SelectivePolicy::EverySecondMatmul},
+                                                {"none", SelectivePolicy::None}};
 constexpr Named<PipelineBuffers> kBuffers[] = {{"none", PipelineBuffers::None},
                                                {"torch", PipelineBuffers::Torch}};
 constexpr Named<bool> kStateGroups[] = {{"each", false}, {"largest", true}};
@@ -60,6 +61,7 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "default_gradient_dtype",
                                              "vocabulary",
                                              "uneven_stages",
+                                             "trains_mtp",
                                              "expert_parallel",
                                              "expert_tensor_parallel",
                                              "replicates_key_value",
@@ -245,6 +247,7 @@ FrameworkProfile read_profile(const Reader& in) {
   f.default_sharding = in.choice("default_sharding", kShardings).value_or(f.default_sharding);
   f.default_gradient = in.choice("default_gradient_dtype", kDTypes).value_or(f.default_gradient);
   f.uneven_stages = in.choice("uneven_stages", kUneven).value_or(f.uneven_stages);
+  f.trains_mtp = in.boolean("trains_mtp").value_or(f.trains_mtp);
   f.expert_parallel = in.boolean("expert_parallel").value_or(f.expert_parallel);
   f.expert_tensor_parallel = in.boolean("expert_tensor_parallel").value_or(f.expert_tensor_parallel);
   f.replicates_key_value = in.boolean("replicates_key_value").value_or(f.replicates_key_value);

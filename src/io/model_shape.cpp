@@ -118,6 +118,10 @@ void ModelShape::read_latent() {
     latent.v_dim = model_.hidden / model_.heads;
   latent.index_heads = keys_.integer(one("index_n_heads"), 1, kMaxHeads).value_or(0);
   if (latent.index_heads > 0) latent.index_dim = width("index_head_dim", "128");
+  if (latent.index_heads > 0 && keys_.has("index_topk"))
+    keys_.reader().warn("index_topk", "sparse-attention",
+                        "not be relied on: attention FLOPs are those over all positions",
+                        "take the time of long sequences as an upper bound");
   if (latent.index_heads > 0 && latent.q_rank == 0) keys_.reader().require("q_lora_rank", "1536");
   // What the grouped rules read: a head of its own for every query, as wide as the product with a key.
   model_.kv_heads = std::max<std::int64_t>(model_.heads, 1);

@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 121;
+inline constexpr std::size_t kFields = 126;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are a stage and four
@@ -49,6 +49,9 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("params.gemm", m.params.gemm);
   c.add("params.average", m.params.average);
   c.add("params.active", m.params.active);
+  c.add("params.trained", m.params.trained);
+  c.add("params.expert", m.params.expert);
+  c.add("params.table", m.params.table);
   c.add("params.average_experts", m.params.average_experts);
   c.add("params.dense_layer", m.params.dense_layer);
   c.add("params.sparse_layer", m.params.sparse_layer);
@@ -109,6 +112,7 @@ void add_comm(Collector& c, const CommCost<N>& x) {
   c.add_traffic("comm.data", x.data);
   c.add_traffic("comm.expert_all_to_all", x.expert_all_to_all);
   c.add_traffic("comm.expert_tensor", x.expert_tensor);
+  c.add_traffic("comm.tied", x.tied);
   for (const auto& seconds : x.data_behind) c.add("comm.data_behind", seconds);
 }
 

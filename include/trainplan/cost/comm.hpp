@@ -146,7 +146,7 @@ struct Traffic {
 template <class N>
 struct CommCost {
   Traffic<N> tensor, tensor_regather, context, pipeline, data;
-  Traffic<N> expert_all_to_all{}, expert_tensor{};
+  Traffic<N> expert_all_to_all{}, expert_tensor{}, tied{};
   std::array<Seconds<N>, 4> data_behind;
   std::array<bool, 4> used{};
 };
@@ -255,7 +255,7 @@ void expert_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& pr
                     Tokens<typename R::Num> tokens, Count<typename R::Num> layers, Count<typename R::Num> m,
                     Count<typename R::Num> again_share, CommCost<typename R::Num>& out) {
   using N = typename R::Num;
-  const auto load = expert_load(rec, problem.recipe);
+  const auto load = expert_load(rec, problem.recipe, plan);
   Count<N> n =
       rec.template in<Count<N>>({"n_4", "dispatch and combine, forward and backward", "routed experts"}, 4);
   if (recomputes_layers(plan))
@@ -278,6 +278,21 @@ void expert_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& pr
         rec.apply(transfer_time, {"comm.etp_time", "t_etp", "expert tensor parallel at link rate"},
                   out.expert_tensor.bytes, rate(rec, problem, group_of(plan, Axis::Etp), "W_etp"));
   }
+}
+
+/// The gradient of a table that the first and the last stage both hold, once a step.
+template <Recorder R>
+void tied_traffic(R& rec, const Problem& problem, const Plan& plan, int stage, Params<typename R::Num> table,
+                  CommCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  if (!problem.model().tied || plan.pp == 1 || (stage != 0 && stage != plan.pp - 1)) return;
+  const auto width = rec.template in<BytesPerParam<N>>({"w_g", "bytes of a gradient", "run /gradient_dtype"},
+                                                       bytes_of(problem.recipe.gradient));
+  const auto two = rec.template in<Count<N>>({"n_2", "first and last stage", "tied tables"}, 2);
+  out.tied.bytes = rec.apply(all_reduce_bytes, {"comm.tied", "V_tied", "gradient of the tied table"},
+                             parameter_bytes(table, width), two);
+  out.tied.seconds = rec.apply(transfer_time, {"comm.tied_time", "t_tied", "tied table at link rate"},
+                               out.tied.bytes, rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));
 }
 
 constexpr Axis axis_of(Group group, ParamClass params) {
@@ -374,6 +389,7 @@ CommCost<typename R::Num> comm_cost(R& rec, const Inputs<typename R::Num>& in, c
   if (sparse)
     detail::expert_traffic(rec, in, problem, plan, tokens, params.sparse_blocks, m, again_share, out);
   detail::pipeline_traffic(rec, in, problem, plan, stage, message, m, out);
+  detail::tied_traffic(rec, problem, plan, stage, params.table, out);
   detail::data_traffic(rec, in, problem, plan, params, m, out);
   return out;
 }

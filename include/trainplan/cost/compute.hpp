@@ -32,9 +32,13 @@ inline constexpr Formula window_positions{
 
 inline constexpr Formula chunk_positions{
     "chunk_positions", "positions that a token of chunked attention attends to, on average",
-    Source{"llama-4-2025", "attention_chunk_size: causal inside a chunk"},
-    std::array{Arg{"c", "c_a", "chunk"}, Arg{"s", "s", "sequence length", 1}},
-    []<class N>(Tokens<N> c, Tokens<N> s) { return min(c, s) / 2.0; }};
+    Source{"llama-4-2025", "attention_chunk_size: causal inside a chunk, the last one shorter"},
+    std::array{Arg{"c", "c_a", "chunk", 1}, Arg{"s", "s", "sequence length", 1}},
+    []<class N>(Tokens<N> c, Tokens<N> s) {
+      const auto whole = floor(as<kCount>(s) / as<kCount>(c));
+      const auto rest = s - whole * c;
+      return (whole * as<kCount>(c) * c + as<kCount>(rest) * rest) / (2.0 * as<kCount>(s));
+    }};
 
 inline constexpr Formula attention_flops_positions{
     "attention_flops_positions", "attention FLOPs of a token that attends to some positions",

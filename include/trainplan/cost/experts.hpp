@@ -55,16 +55,21 @@ inline constexpr Formula all_to_all_time{
       return max(bytes * ((inside - 1.0) / others) / fast, bytes * ((ranks - inside) / others) / slow);
     }};
 
-/// Rows of the hottest rank over the mean, and what decides it: the capacity factor where tokens are dropped
-/// or padded, else the imbalance.
+/// Rows of the busiest rank over the mean: the capacity factor where tokens are dropped or padded, else the
+/// imbalance. A rank that holds all experts takes in the mean, however tokens are routed.
 template <Recorder R>
-Count<typename R::Num> expert_load(R& rec, const Recipe& recipe) {
+Count<typename R::Num> expert_load(R& rec, const Recipe& recipe, const Plan& plan) {
   using C = Count<typename R::Num>;
-  return recipe.capacity_factor > 0
-             ? rec.template in<C>({"f_load", "capacity factor", "run /capacity_factor"},
-                                  recipe.capacity_factor)
-             : rec.template in<C>({"f_load", "hottest rank over the mean, dropless", "run /expert_imbalance"},
-                                  recipe.imbalance);
+  if (recipe.capacity_factor > 0)
+    return rec.template in<C>(
+        {"f_load", "rows of a rank over the mean: capacity factor", "run /capacity_factor"},
+        recipe.capacity_factor);
+  if (plan.ep == 1)
+    return rec.template in<C>({"f_load", "rows of a rank over the mean: it holds all experts", "plan /ep"},
+                              1);
+  return rec.template in<C>(
+      {"f_load", "rows of the busiest rank over the mean, dropless", "run /expert_imbalance"},
+      recipe.imbalance);
 }
 
 using ExpertFormulas = Chapter<routed_rows, expert_all_to_all_bytes, expert_gather_bytes, all_to_all_time>;

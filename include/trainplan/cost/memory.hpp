@@ -209,7 +209,7 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
   detail::explain_classes(rec, out);
   const auto average = out.params.average * out.state_per_param;
   out.state_average =
-      rec.item({"memory.state_average", "M_avg", "state, average of the stages, unpadded"},
+      rec.item({"memory.state_average", "M_avg", "state of an even share of the parameters, unpadded"},
                sparse ? average + out.params.average_experts * out.state_per_expert_param : average);
   out.activations = activation_cost(rec, in, problem, plan, stage, out.params);
   live.add(out.activations.saved, detail::kSavedPhases);

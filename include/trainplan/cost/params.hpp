@@ -65,8 +65,10 @@ inline constexpr std::array<std::string_view, kWeightClasses> kWeightClassTitles
 /// by expert data parallel ranks.
 template <class N>
 struct ParamsCost {
-  Params<N> total, active, gemm;
-  Params<N> average, average_experts;  // of all GPUs: without routed experts, and of them
+  Params<N> table;                         // one padded token table on one GPU
+  Params<N> expert{};                      // one routed expert
+  Params<N> total, active, gemm, trained;  // trained: with the blocks for further tokens
+  Params<N> average, average_experts;      // of all GPUs: without routed experts, and of them
   Params<N> dense_layer{}, sparse_layer{}, experts_layer{};  // on one GPU; sparse without its experts
   Params<N> layer_local;                                     // the largest layer of the stage on one GPU
   Params<N> stage, stage_dense, stage_experts{};             // all parameters of one GPU of the stage
@@ -122,13 +124,12 @@ Count<typename R::Num> padded_count(R& rec, const Inputs<typename R::Num>& in, c
 /// further tokens looks tokens up once more.
 template <Recorder R>
 Params<typename R::Num> stage_tables(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                     const Plan& plan, int stage, Count<typename R::Num> padded,
+                                     const Plan& plan, int stage, Params<typename R::Num> table,
+                                     Count<typename R::Num> padded,
                                      const ModelParams<typename R::Num>& model) {
   using N = typename R::Num;
   const ModelSpec& m = problem.model();
   const bool first = stage == 0, last = stage == plan.pp - 1;
-  const Params<N> table = rec.item({"params.table_per_gpu", "N_tab", "one padded table on one GPU"},
-                                   table_params(padded, in.table_width) / in.tp);
   const Params<N> none{N(0.0)};
   auto held = 1.0 * table;
   if (m.learned_positions > 0) held = held + as<kParams>(in.positions * in.hidden);
@@ -211,6 +212,11 @@ ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& i
   out.total = model.total;
   out.active = model.active;
   out.gemm = model.gemm;
+  if (m.is_sparse()) out.expert = model.expert;
+  out.trained = problem.recipe.mtp_layers > 0
+                    ? rec.item({"params.trained", "N_train", "parameters with the blocks for further tokens"},
+                               model.total + in.mtp_layers * model.mtp.total)
+                    : model.total;
   const bool sparse = m.is_sparse(), dense = m.sparse_layers() < m.layers;
   out.average_experts = Params<N>{N(0.0)};
   if (sparse)
@@ -250,7 +256,10 @@ ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& i
   const auto layers_local =
       rec.item({"params.stage.layers", "N_layers_s", "layers of this stage on one GPU"}, layers);
   out.padded_vocabulary = detail::padded_count(rec, in, problem.profile());
-  out.tables_local = detail::stage_tables(rec, in, problem, plan, stage, out.padded_vocabulary, model);
+  out.table = rec.item({"params.table_per_gpu", "N_tab", "one padded table on one GPU"},
+                       table_params(out.padded_vocabulary, in.table_width) / in.tp);
+  out.tables_local =
+      detail::stage_tables(rec, in, problem, plan, stage, out.table, out.padded_vocabulary, model);
   const bool last = stage == plan.pp - 1, further = last && problem.recipe.mtp_layers > 0;
   auto all = last ? layers_local + out.tables_local + model.final_norm : layers_local + out.tables_local;
   if (further) {

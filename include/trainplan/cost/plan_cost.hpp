@@ -59,8 +59,9 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
   out.comm =
       comm_cost(rec, in, problem, plan, stage, out.memory.params, act.tokens, act.micro_batches, again_share);
   out.schedule = schedule_cost(rec, in, act.micro_batches);
-  out.step = step_cost(rec, in, problem, plan, out.compute, out.comm, out.schedule, layers);
-  out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.total);
+  out.step =
+      step_cost(rec, in, problem, plan, out.compute, out.comm, out.schedule, out.memory.params, layers);
+  out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.trained);
   Count<N> share = rec.template in<Count<N>>({"G_p", "goodput (failure rate unknown)", "no failures"}, 1);
   if (goodput_is_known(problem.cluster())) {
     out.goodput = goodput_cost(rec, in, problem, out.checkpoint.write);

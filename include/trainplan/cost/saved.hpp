@@ -202,7 +202,7 @@ Tokens<typename R::Num> expert_tensors(LayerTensors<R>& t) {
   const Count<typename R::Num> one{1.0};
   const auto rows = t.rec.apply(
       routed_rows, {"activations.routed_rows", "R", "token copies that the experts of a rank take in"},
-      t.tokens, in.top_k, expert_load(t.rec, t.problem.recipe), in.etp, in.tp);
+      t.tokens, in.top_k, expert_load(t.rec, t.problem.recipe, t.plan), in.etp, in.tp);
   t.add_sparse(Tensor::Router,
                {"activations.layer.router", "A_r", "router scores, probabilities and their gradient in fp32"},
                t.tokens, 6.0 * in.experts, t.whole);

@@ -17,6 +17,17 @@ inline constexpr Formula compute_time{
                Arg{"efficiency", "eta", "kernel efficiency", 1e-6, 1}},
     []<class N>(Seconds<N> ideal, Count<N> efficiency) { return ideal / efficiency; }};
 
+inline constexpr Formula expert_imbalance_time{
+    "expert_imbalance_time", "kernel time that the busiest expert rank needs beyond the mean",
+    Source{"megatron-moe", "experts of a rank run as long as their rows; the others wait at the combine"},
+    std::array{Arg{"compute", "T_mean", "kernel time, balanced"},
+               Arg{"experts", "N_r", "parameters of the experts that a token visits"},
+               Arg{"gemm", "N_g", "parameters in matrix products", 1},
+               Arg{"load", "f_load", "rows of the busiest rank over the mean", 0.1}},
+    []<class N>(Seconds<N> compute, Params<N> experts, Params<N> gemm, Count<N> load) {
+      return compute * (experts / gemm) * positive(load - 1.0);
+    }};
+
 inline constexpr Formula kernel_loss{
     "kernel_loss", "kernel time above the ideal",
     Source{"rule-of-thumb", "GEMMs below peak and element-wise work"},
@@ -130,6 +141,8 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
           ? rec.apply(exposed_window, cp, comm.context.seconds, out.compute, in.cp * layers * m)
           : rec.item(cp, 1.0 * comm.context.seconds);
   auto exposed = out.exposed_tensor + out.exposed_data + out.exposed_context;
+  if (problem.model().tied && plan.pp > 1 && value_of(comm.tied.bytes) > 0)
+    exposed = exposed + rec.item({"step.exposed_tied", "t_tied_exp", "tied table"}, 1.0 * comm.tied.seconds);
   if (problem.model().is_sparse()) {
     const auto behind = problem.recipe.ep_overlap
                             ? figure<Count<N>>(rec, "f_ep", "share of expert traffic that overlap hides",
@@ -149,13 +162,26 @@ StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, c
                                     const Plan& plan, const ComputeCost<typename R::Num>& compute,
                                     const CommCost<typename R::Num>& comm,
                                     const ScheduleCost<typename R::Num>& schedule,
+                                    const ParamsCost<typename R::Num>& params,
                                     Count<typename R::Num> layers) {
   using N = typename R::Num;
   const Calibration& c = problem.calibration();
   const Count<N> m = schedule.micro_batches;
   StepCost<N> out;
-  out.compute = rec.apply(compute_time, {"step.compute", "T_comp", ""}, compute.ideal_full,
-                          figure<Count<N>>(rec, "eta", "kernel efficiency", c.kernel_efficiency));
+  const auto eta = figure<Count<N>>(rec, "eta", "kernel efficiency", c.kernel_efficiency);
+  const bool uneven = problem.model().is_sparse() &&
+                      (problem.recipe.capacity_factor > 1 ||
+                       (problem.recipe.capacity_factor == 0 && plan.ep > 1 && problem.recipe.imbalance > 1));
+  if (uneven) {
+    const auto mean = rec.apply(compute_time, {"step.compute_balanced", "T_mean", "kernel time, balanced"},
+                                compute.ideal_full, eta);
+    const auto more = rec.apply(expert_imbalance_time, {"step.expert_imbalance", "dT_hot", ""}, mean,
+                                in.sparse_layers * in.top_k * params.expert, params.gemm,
+                                expert_load(rec, problem.recipe, plan));
+    out.compute = rec.item({"step.compute", "T_comp", "time of the kernels of a step"}, mean + more);
+  } else {
+    out.compute = rec.apply(compute_time, {"step.compute", "T_comp", ""}, compute.ideal_full, eta);
+  }
   out.recompute = rec.apply(recompute_loss, {"step.recompute", "dT_re", "recompute"}, out.compute,
                             compute.recomputed, compute.causal);
   out.bubble = rec.apply(bubble_loss, {"step.bubble", "dT_bubble", "pipeline bubble"},
@@ -187,6 +213,6 @@ StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, c
 }
 
 using StepFormulas = Chapter<compute_time, kernel_loss, bubble_loss, recompute_loss, exposed_share,
-                             exposed_window, launch_loss, straggler_loss>;
+                             exposed_window, launch_loss, straggler_loss, expert_imbalance_time>;
 
 }  // namespace trainplan

@@ -85,7 +85,7 @@ class SparseDeriver {
       for (const Recompute r : {Recompute::None, Recompute::Selective}) {
         c.recompute = r;
         last = planner_.attempt(c);
-        if (!last || last->device() <= last->limit()) return last;
+        if (last && last->device() <= last->limit()) return last;
       }
     return planner_.attempt_recomputing(c, [](const Trial& t) { return t.device() <= t.limit(); });
   }

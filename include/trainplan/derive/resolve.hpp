@@ -203,8 +203,10 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
   if (model.is_sparse()) detail::resolve_experts(r, run, recipe);
   if (model.mtp_layers > 0)
     recipe.mtp_layers =
-        r.pick("mtp", "blocks for further tokens (MTP)", run.mtp, true,
-               "default: the model announces " + std::to_string(model.mtp_layers), detail::yes_no)
+        r.pick("mtp", "blocks for further tokens (MTP)", run.mtp, profile.trains_mtp,
+               profile.trains_mtp ? "default: the model announces " + std::to_string(model.mtp_layers)
+                                  : profile.id + " does not train them",
+               detail::yes_no)
             ? model.mtp_layers
             : 0;
   recipe.cp_mode = r.pick("cp_mode", "CP mode", run.cp_mode, default_cp_mode(profile),

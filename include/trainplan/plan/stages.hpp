@@ -50,11 +50,14 @@ inline void choose_layout(std::int64_t layers, UnevenStages offers, Plan& plan) 
   if (layers % p == 0 || offers == UnevenStages::None) return;
   plan.layout = Layout::EmbeddingAndLoss;
   if (offers == UnevenStages::ByOne || (layers + 2) % p == 0) return;
-  const std::int64_t middle = (layers + p - 1) / p, rest = layers - (p - 2) * middle;
-  if (rest < 2) return;
-  plan.layout = Layout::FirstAndLast;
-  plan.first_layers = static_cast<std::uint16_t>((rest + 1) / 2);
-  plan.last_layers = static_cast<std::uint16_t>(rest / 2);
+  for (const std::int64_t middle : {(layers + p - 1) / p, layers / p}) {
+    const std::int64_t rest = layers - (p - 2) * middle;
+    if (rest < 2 || rest > 4 * middle) continue;  // an end with more than two stages' worth helps nobody
+    plan.layout = Layout::FirstAndLast;
+    plan.first_layers = static_cast<std::uint16_t>((rest + 1) / 2);
+    plan.last_layers = static_cast<std::uint16_t>(rest / 2);
+    return;
+  }
 }
 
 /// Transformer layers of one stage, and those of them with routed experts.

@@ -8,6 +8,7 @@
 
 #include "trainplan/derive/trial.hpp"
 #include "trainplan/report/build.hpp"
+#include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
 
@@ -31,8 +32,15 @@ inline std::string launch_number(const Trial& t, std::string_view field) {
   if (field == "replicate_degree" && p.sharding == Sharding::Hsdp)
     return number(std::int64_t{p.dp} * p.cp / p.shard);
   if (field == "micro_batch" || (field == "pipeline_micro_batch" && p.pp > 1)) return number(p.micro_batch);
-  if (field == "local_batch")
-    return number(p.micro_batch * (p.pp > 1 ? micro_batches(t.problem, p) : std::int64_t{1}));
+  const Recipe& r = t.problem.recipe;
+  const std::int64_t m = micro_batches(t.problem, p),
+                     local = p.micro_batch * (p.pp > 1 ? m : std::int64_t{1});
+  if (field == "local_batch") return number(local);
+  if (field == "local_batch_tokens") return number(local * r.sequence);
+  if (field == "global_batch_tokens") return number(r.global_batch * r.sequence);
+  if (field == "pipeline_micro_batches" && p.pp > 1) return number(m);
+  if (field == "mtp_layers" && r.mtp_layers > 0) return number(r.mtp_layers);
+  if (field == "capacity_factor" && r.capacity_factor > 0) return shown(r.capacity_factor);
   if (field == "global_batch") return number(t.problem.recipe.global_batch);
   if (field == "sequence") return number(t.problem.recipe.sequence);
   if (field == "recompute_layers" && p.recompute == Recompute::Layers)
@@ -52,6 +60,11 @@ inline std::string launch_mode(const Trial& t, std::string_view field) {
   if (field == "sequence_parallel" && p.tp > 1) return on(p.sequence_parallel);
   if (field == "tp_overlap" && p.tp > 1) return on(r.tp_overlap);
   if (field == "dp_overlap" && p.dp > 1) return on(r.dp_overlap);
+  if (field == "gather_overlap" && p.dp > 1) return on(r.dp_overlap && p.sharding != Sharding::None);
+  if (field == "experts") return on(t.problem.model().is_sparse());
+  if (field == "ep_overlap" && t.problem.model().is_sparse()) return on(r.ep_overlap);
+  if (field == "compile") return on(r.compile);
+  if (field == "cuda_graphs") return on(p.pp == 1 && p.ep == 1);
   if (field == "cp_mode" && p.cp > 1) return std::string(name_of(r.cp_mode));
   if (field == "attention") return std::string(name_of(r.attention));
   if (field == "schedule" && p.pp > 1) return std::string(name_of(p.schedule));

@@ -103,6 +103,10 @@ inline std::string layout_text(const ModelSpec& m, const Plan& p) {
   return p.pp == 2 ? ends : ends + ", others " + std::to_string(middle_layers(m.layers, p));
 }
 
+inline std::string experts_text(std::int64_t n) {
+  return std::to_string(n) + (n == 1 ? " expert" : " experts") + " of a layer on each GPU";
+}
+
 inline Section choice_section(const Trial& t) {
   const Plan& p = t.plan;
   Section s{"plan", "Plan", {}};
@@ -117,8 +121,7 @@ inline Section choice_section(const Trial& t) {
   add("cp", "context parallel (CP)", p.cp);
   add("dp", "data parallel (DP)", p.dp);
   if (t.problem.model().is_sparse()) {
-    add("ep", "expert parallel (EP)", p.ep,
-        std::to_string(t.problem.model().experts.count / p.ep) + " experts of a layer on each GPU");
+    add("ep", "expert parallel (EP)", p.ep, experts_text(t.problem.model().experts.count / p.ep));
     add("etp", "expert tensor parallel (ETP)", p.etp);
     add("expert_dp", "expert data parallel (EDP)", expert_dp(p),
         expert_dp(p) == 1 ? "optimizer state of the experts is not sharded" : "");

@@ -157,10 +157,10 @@ inline Section parameter_section(const Ledger& ledger) {
 inline Section compute_section(const Trial& t, const Ledger& ledger) {
   Section s{"compute", "Compute", {}};
   Facts f{"flops", {}};
-  f.facts.push_back(
-      fact(ledger, "compute.flops_per_token_causal", "per_token_causal", Unit::FlopsPerToken, "6N + 6Lqs"));
-  f.facts.push_back(
-      fact(ledger, "compute.flops_per_token_full", "per_token_full", Unit::FlopsPerToken, "6N + 12Lqs"));
+  f.facts.push_back(fact(ledger, "compute.flops_per_token_causal", "per_token_causal", Unit::FlopsPerToken,
+                         "6 N in products, and attention, causal"));
+  f.facts.push_back(fact(ledger, "compute.flops_per_token_full", "per_token_full", Unit::FlopsPerToken,
+                         "6 N in products, and attention, full"));
   f.facts.push_back(fact(ledger, "compute.tokens_per_step", "tokens_per_step", Unit::Tokens));
   f.facts.push_back(
       fact(ledger, "compute.ideal_causal", "ideal_causal", Unit::Time, "at the dense bf16 peak"));
@@ -225,6 +225,7 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
   const std::string expert = r.ep_overlap ? "part, see step.exposed_ep" : "exposed";
   add_traffic(table, t, ledger, {"comm.ep", "comm.ep_time", expert, Axis::Ep});
   add_traffic(table, t, ledger, {"comm.etp", "comm.etp_time", expert, Axis::Etp});
+  add_traffic(table, t, ledger, {"comm.tied", "comm.tied_time", "exposed", Axis::Pp});
   add_traffic(table, t, ledger, {"comm.pp", "comm.pp_time", "hidden (latency only)", Axis::Pp});
   return table;
 }

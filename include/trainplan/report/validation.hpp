@@ -181,8 +181,7 @@ inline Table case_table(const ValidatedSet& v, bool measured) {
 }
 
 inline Table unscored_table(const ValidatedSet& v) {
-  Table t{
-      "unscored", "Memory that is not scored", {{"id", "case"}, {"missing", "what is missing"}}, {}};
+  Table t{"unscored", "Memory that is not scored", {{"id", "case"}, {"missing", "what is missing"}}, {}};
   for (const CaseRow& row : v.set->cases)
     if (!row.missing.empty()) t.rows.push_back({row.id, row.missing});
   return t;

@@ -149,9 +149,9 @@ struct LossRow {
   std::string source;
 };
 
-/// What selective recompute rebuilds. Modules: named parts of a layer. EverySecondMatmul: what stands between
+/// What selective recompute rebuilds; None: the framework has none. Modules: named parts of a layer. EverySecondMatmul: what stands between
 /// attention kernels and every second matrix product.
-enum class SelectivePolicy : std::uint8_t { Modules, EverySecondMatmul };
+enum class SelectivePolicy : std::uint8_t { Modules, EverySecondMatmul, None };
 
 /// Buffers of pipeline messages. Torch: one receive buffer for each micro-batch, and all outputs until the
 /// step ends.
@@ -186,6 +186,10 @@ inline constexpr std::string_view kLaunchFields[] = {"precision",
                                                      "last_layers",
                                                      "ep",
                                                      "etp",
+                                                     "experts",
+                                                     "capacity_factor",
+                                                     "ep_overlap",
+                                                     "mtp_layers",
                                                      "cp",
                                                      "cp_mode",
                                                      "shard_size",
@@ -193,15 +197,21 @@ inline constexpr std::string_view kLaunchFields[] = {"precision",
                                                      "replicate_degree",
                                                      "dp",
                                                      "dp_overlap",
+                                                     "gather_overlap",
                                                      "reshard_after_forward",
                                                      "gradient_dtype",
                                                      "reduce_dtype",
                                                      "micro_batch",
                                                      "local_batch",
+                                                     "local_batch_tokens",
                                                      "global_batch",
+                                                     "global_batch_tokens",
                                                      "sequence",
                                                      "attention",
                                                      "pipeline_micro_batch",
+                                                     "pipeline_micro_batches",
+                                                     "compile",
+                                                     "cuda_graphs",
                                                      "recompute",
                                                      "recompute_modules",
                                                      "recompute_layers"};
@@ -213,6 +223,7 @@ struct FrameworkProfile {
   bool vocabulary_times_tp = false;
   std::int64_t vocabulary_multiple = 1;
   UnevenStages uneven_stages = UnevenStages::None;
+  bool trains_mtp = true;              // blocks for further tokens (multi-token prediction)
   bool expert_parallel = true;         // routed experts over ep ranks
   bool expert_tensor_parallel = true;  // etp may differ from 1
   bool replicates_key_value = true;    // tp may be a multiple of the key-value heads

@@ -368,6 +368,16 @@ const Row kRows[] = {
        with_experts(a);
        a.plan.sequence_parallel = false;
      }},
+    {"ep-overlap-needs-stages",
+     [](Asked& a) {
+       with_experts(a);
+       a.recipe.ep_overlap = true;
+     },
+     [](Asked& a) {
+       with_experts(a);
+       a.recipe.ep_overlap = true;
+       a.plan.recompute = Recompute::Full;
+     }},
     {"ep-overlap-is-offered",
      [](Asked& a) {
        with_experts(a);
@@ -472,6 +482,11 @@ const Row kRows[] = {
        in_framework(a, "torchtitan");
        a.plan.recompute = Recompute::Layers;
        a.plan.recompute_layers = 4;
+     }},
+    {"selective-is-offered", [](Asked& a) { in_framework(a, "deepspeed"); },
+     [](Asked& a) {
+       in_framework(a, "deepspeed");
+       a.plan.recompute = Recompute::Selective;
      }},
     {"precision-is-offered", [](Asked& a) { in_framework(a, "torchtitan"); },
      [](Asked& a) {

@@ -205,29 +205,6 @@ const Row kRows[] = {
        a.plan.ep = 128;
        a.plan.etp = 2;
      }},
-    {"ep-overlap-without-chunks",
-     [](Asked& a) {
-       with_experts(a);
-       a.plan.ep = 8;
-       a.recipe.ep_overlap = true;
-     },
-     [](Asked& a) {
-       with_experts(a);
-       a.plan = problems::completed({.tp = 8, .pp = 4, .ep = 8, .dp = 32});
-       a.recipe.ep_overlap = true;
-     }},
-    {"ep-overlap-with-recompute",
-     [](Asked& a) {
-       with_experts(a);
-       a.plan.ep = 8;
-       a.recipe.ep_overlap = true;
-     },
-     [](Asked& a) {
-       with_experts(a);
-       a.plan.ep = 8;
-       a.recipe.ep_overlap = true;
-       a.plan.recompute = Recompute::Full;
-     }},
 };
 
 std::set<std::string> said(Change change) {

@@ -111,6 +111,21 @@ inline constexpr std::array kExpertRules{
         .numbers = [](const Problem& x,
                       const Plan& p) { return text(x.model().experts.count) + " experts, tp " + text(p.tp); },
         .applies = [](const FrameworkProfile& f) { return f.rules.experts_need_sequence_parallel; }},
+    Rule{.id = "ep-overlap-needs-stages",
+         .field = "ep_overlap",
+         .also = "pp",
+         .must = "be false unless pp is 1 or vpp is above 1, and layers are not recomputed as a whole",
+         .keeps =
+             [](const Problem& x, const Plan& p) {
+               return !x.recipe.ep_overlap || !x.model().is_sparse() ||
+                      ((p.pp == 1 || p.vpp > 1) && !recomputes_layers(p));
+             },
+         .numbers =
+             [](const Problem&, const Plan& p) {
+               return "pp " + text(p.pp) + ", vpp " + text(p.vpp) + ", recompute " +
+                      std::string(name_of(p.recompute));
+             },
+         .applies = [](const FrameworkProfile& f) { return f.rules.ep_overlap; }},
     Rule{.id = "ep-overlap-is-offered",
          .field = "ep_overlap",
          .must = "be false: the framework does not overlap expert-parallel traffic",

@@ -55,22 +55,6 @@ inline constexpr std::array kDoubts{
               return "expert dp = tp " + text(p.tp) + " x cp " + text(p.cp) + " x dp " + text(p.dp) +
                      " / (ep " + text(p.ep) + " x etp " + text(p.etp) + ") = " + text(expert_dp(p));
             }},
-    Warning{"ep-overlap-without-chunks", "ep_overlap",
-            "come with vpp above 1 in a pipeline, or there is no other micro-batch to hide behind",
-            "set vpp or leave ep_overlap out",
-            [](const Problem& x, const Plan& p, const RunSpec&) {
-              return x.recipe.ep_overlap && x.model().is_sparse() && p.pp > 1 && p.vpp == 1;
-            },
-            [](const Problem&, const Plan& p) { return "pp " + text(p.pp) + ", vpp " + text(p.vpp); }},
-    Warning{"ep-overlap-with-recompute", "ep_overlap",
-            "stand without recompute of whole layers or of the expert layer",
-            "set recompute to selective without moe, or leave ep_overlap out",
-            [](const Problem& x, const Plan& p, const RunSpec&) {
-              const bool moe = p.recompute == Recompute::Selective && (p.modules & bit(Module::Moe)) != 0;
-              return x.recipe.ep_overlap && x.model().is_sparse() && p.ep > 1 &&
-                     (recomputes_layers(p) || moe);
-            },
-            recompute_text},
 };
 
 }  // namespace trainplan::detail
