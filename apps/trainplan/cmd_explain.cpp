@@ -90,7 +90,7 @@ double allocation_bytes(const std::string& text, Issues& issues) {
 /// be any size from 3.905 on. Whole numbers are taken as they stand.
 double rounding_of(const std::string& text, double bytes) {
   const std::size_t end = text.find_first_not_of("0123456789."), dot = text.find('.');
-  if (dot >= end || bytes <= 0) return kExactAllocation;
+  if (dot == std::string::npos || dot + 1 >= end || bytes <= 0) return kExactAllocation;
   const std::string number = text.substr(0, end);
   const double unit = bytes / std::stod(number);
   const auto decimals = static_cast<double>(number.size() - dot - 1);
