@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -85,6 +86,17 @@ double allocation_bytes(const std::string& text, Issues& issues) {
   return 0;
 }
 
+/// How far a tensor may be from the size that was typed: half a unit of its last decimal, for "3.91GiB" may
+/// be any size from 3.905 on. Whole numbers are taken as they stand.
+double rounding_of(const std::string& text, double bytes) {
+  const std::size_t end = text.find_first_not_of("0123456789."), dot = text.find('.');
+  if (dot == std::string::npos || dot + 1 >= end || bytes <= 0) return kExactAllocation;
+  const std::string number = text.substr(0, end);
+  const double unit = bytes / std::stod(number);
+  const auto decimals = static_cast<double>(number.size() - dot - 1);
+  return std::max(kExactAllocation, 0.5 * unit * std::pow(10.0, -decimals) / bytes);
+}
+
 int run_explain(const ExplainOptions& options) {
   Issues issues;
   std::vector<std::string> words = options.run.words;
@@ -112,7 +124,8 @@ int run_explain(const ExplainOptions& options) {
   if (issues.has_errors()) return emit(issues, options.output);
   if (asked > 0) {
     const auto stages = stage_allocations(t.problem, t.plan, options.stage);
-    return emit(allocation_report(stages, asked, question->title()), options.output);
+    return emit(allocation_report(stages, asked, question->title(), rounding_of(options.allocation, asked)),
+                options.output);
   }
   const int stage = options.stage >= 0 ? options.stage : t.cost.stage;
   const Ledger ledger = explain(t.problem, t.plan, stage);

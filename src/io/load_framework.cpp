@@ -74,6 +74,7 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "weights_expert_output",
                                              "selective_recompute",
                                              "pipeline_buffers",
+                                             "reduce_bucket",
                                              "workspace",
                                              "checkpoint",
                                              "flop_convention",
@@ -210,6 +211,7 @@ void read_memory(const Reader& in, FrameworkProfile& f) {
   f.fuses_mlp = in.boolean("fused_mlp").value_or(f.fuses_mlp);
   f.weights_expert_output = in.boolean("weights_expert_output").value_or(f.weights_expert_output);
   f.selective = in.choice("selective_recompute", kPolicies).value_or(f.selective);
+  f.reduce_bucket = in.real("reduce_bucket", 1, 1e12).value_or(f.reduce_bucket);
   f.pipeline_buffers = in.choice("pipeline_buffers", kBuffers).value_or(f.pipeline_buffers);
 }
 

@@ -11,6 +11,7 @@
 
 #include "families.hpp"
 #include "reader.hpp"
+#include "trainplan/spec/model.hpp"
 
 namespace trainplan {
 
@@ -81,6 +82,8 @@ class ModelKeys {
 
   /// The pointer in the file of "/canonical_key".
   std::string pointer_of(std::string_view canonical) const;
+  /// Where the values stand that were read.
+  KeyPlaces places() const { return {in_.pointer(), spelled_}; }
 
  private:
   bool named(const Switch& s) const {

@@ -32,6 +32,7 @@ ModelSpec ModelShape::read() {
   read_pattern();
   read_mtp();
   read_remarks();
+  read_places();
   return model_;
 }
 
@@ -310,6 +311,57 @@ void ModelShape::read_remarks() {
                           "torch_dtype is not the type in the checkpoint");
     if (there || !nested()) return;
   }
+}
+
+/// Widths of dense MLPs, experts and shared experts, which families keep under each other's keys.
+void ModelShape::place_mlp() {
+  KeyPlaces& at = model_.keys;
+  const std::string own = at.of("/intermediate_size"), shared = at.of("/shared_expert_intermediate_size");
+  if (!family_.own_expert_width) at.set("moe_intermediate_size", own);
+  if (family_.shared == Shared::MlpInstead)
+    at.set("intermediate_size", shared);
+  else if (family_.sparsity == Sparsity::Interleaved)
+    at.set("intermediate_size", at.of("/intermediate_size_mlp"));
+  else if (!at.has("intermediate_size"))
+    at.set("intermediate_size", at.of("/hidden_size") + " x " +
+                                    (keys_.has("expansion_ratio") ? at.of("/expansion_ratio")
+                                                                  : std::to_string(family_.ffn_of_hidden)));
+  const std::string expert = at.of("/moe_intermediate_size");
+  switch (family_.shared) {
+    case Shared::None: break;
+    case Shared::Count: at.set("n_shared_experts", at.of("/n_shared_experts") + " x " + expert); break;
+    case Shared::One: at.set("n_shared_experts", expert); break;
+    case Shared::Width:
+    case Shared::GatedWidth:
+    case Shared::MlpInstead: at.set("n_shared_experts", shared); break;
+  }
+}
+
+/// Where each value is, so that an explanation names a key that the file has.
+void ModelShape::read_places() {
+  KeyPlaces& at = model_.keys;
+  at = keys_.places();
+  if (!keys_.has("model_type") && root_.has("model_type")) at.set("model_type", "/model_type");
+  const std::string type = at.of("/model_type"), heads = at.of("/num_attention_heads"),
+                    per_head = at.of("/hidden_size") + " over " + heads;
+  if (model_.is_latent())
+    at.set("head_dim", at.of("/qk_nope_head_dim") + " + " + at.of("/qk_rope_head_dim"));
+  else if (!at.has("head_dim"))
+    at.set("head_dim", family_.head_dim > 0 ? type : per_head);
+  if (model_.is_latent() && !keys_.has("v_head_dim")) at.set("v_head_dim", per_head);
+  if (model_.is_latent() || (!at.has("num_key_value_heads") && model_.kv_heads == model_.heads))
+    at.set("num_key_value_heads", heads);
+  else if (!at.has("num_key_value_heads") && keys_.has("multi_query"))
+    at.set("num_key_value_heads", at.of("/multi_query"));
+  else if (!at.has("num_key_value_heads"))
+    at.set("num_key_value_heads",
+           keys_.has("attn_config.attn_type") ? at.part + "/attn_config/attn_type" : type);
+  at.set("n_positions", at.has("max_position_embeddings") ? at.of("/max_position_embeddings") : type);
+  for (const std::string_view key : {"sliding_window", "attention_chunk_size"}) {
+    if (keys_.has(key)) continue;
+    at.set(std::string(key), keys_.has("window_size") ? at.of("/window_size") : type);
+  }
+  place_mlp();
 }
 
 }  // namespace trainplan

@@ -37,6 +37,8 @@ class ModelShape {
   void read_pattern();
   void read_mtp();
   void read_remarks();
+  void read_places();
+  void place_mlp();
 
  public:
   ModelShape(const Reader& text, const Reader& root, const Family& family, std::string_view type)

@@ -74,6 +74,7 @@ class Reader {
   const Document& document() const { return *doc_; }
   const nlohmann::json& node() const { return *node_; }
   std::string pointer(std::string_view key) const { return at_ + pointer_step(key); }
+  const std::string& pointer() const { return at_; }
   /// "<file> /pointer", as figures name their origin.
   std::string origin(std::string_view key) const { return doc_->file + " " + pointer(key); }
 

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "../unit/io/found.hpp"
@@ -72,6 +73,34 @@ TEST_CASE("a published total differs by what the row names, and by nothing else"
     const std::int64_t more = row["published"].get<std::int64_t>() - row["total"].get<std::int64_t>();
     CHECK(more == (row.contains("beside") ? std::stoll(row["beside"].get<std::string>()) : 0));
   }
+}
+
+TEST_CASE("every input of a model names keys that its file has") {
+  int places = 0;
+  for (const json& row : rows()) {
+    if (row.contains("refused")) continue;
+    const std::string file = row["file"];
+    std::ifstream in(kFolder + file);
+    const json content = json::parse(in);
+    Issues issues;
+    Explain rec;
+    ModelInputs<Sym> inputs;
+    bind_model(rec, **load_model(kFolder + file, issues), inputs);
+    const Tape& tape = rec.ledger().tape();
+    for (std::uint32_t i = 0; i < tape.size(); ++i) {
+      const Node& n = tape.node(i);
+      if (n.op != Op::Input || n.value == 0) continue;
+      const Label& label = tape.label(n);
+      std::istringstream words(label.origin.substr(label.origin.find(' ')));
+      for (std::string word; words >> word;) {
+        if (word.front() != '/') continue;
+        CAPTURE(file, label.symbol, label.origin);
+        CHECK(content.contains(json::json_pointer(word)));
+        ++places;
+      }
+    }
+  }
+  CHECK(places >= 800);
 }
 
 TEST_CASE("layers, tables and what is around them make the total") {

@@ -28,8 +28,6 @@ inline constexpr Formula score_matrix{
 
 /// Items of the ledger whose id begins so are single requests.
 inline constexpr std::string_view kAllocationPrefix = "allocation.";
-/// Elements of DeepSpeed's buckets unless its configuration says otherwise (reduce_bucket_size).
-inline constexpr double kDefaultBucket = 5e8;
 
 namespace detail {
 
@@ -100,9 +98,10 @@ inline void weight_allocations(Explain& rec, AllocationList& list, const Inputs<
     flat("layer_experts", "routed experts of one layer on this GPU", params.experts_layer);
     flat("experts", "routed experts of this GPU, all layers of the stage", params.stage_experts);
   }
-  flat("bucket", "one bucket of DeepSpeed's default size",
-       rec.in<Params<>>({"n_bucket", "elements of a bucket", "DeepSpeed, reduce_bucket_size"},
-                        kDefaultBucket));
+  if (const FrameworkProfile& f = problem.profile(); f.reduce_bucket > 0)
+    flat("bucket", "one gradient bucket of the default size",
+         from_file<Params<Sym>>(rec, "n_bucket", "elements of a bucket", f.origin, "/reduce_bucket",
+                                f.reduce_bucket));
 }
 
 inline void activation_allocations(Explain& rec, AllocationList& list, const Inputs<Sym>& in,
@@ -146,7 +145,9 @@ inline double distance(double bytes, double from) { return std::abs(bytes - from
 
 /// Equal to the last digit that an out-of-memory message shows, which are MiB or hundredths of GiB.
 inline constexpr double kExactAllocation = 1e-3, kNearAllocation = 1e-2;
-inline bool is_exact(double bytes, double asked) { return distance(bytes, asked) <= kExactAllocation; }
+inline bool is_exact(double bytes, double asked, double within = kExactAllocation) {
+  return distance(bytes, asked) <= within;
+}
 
 /// The requests of a ledger, nearest to the size first.
 inline std::vector<const LineItem*> nearest_allocations(const Ledger& ledger, double asked) {

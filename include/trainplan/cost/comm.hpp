@@ -257,9 +257,11 @@ void expert_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& pr
   using N = typename R::Num;
   const auto load = expert_load(rec, problem.recipe, plan);
   Count<N> n =
-      rec.template in<Count<N>>({"n_4", "dispatch and combine, forward and backward", "routed experts"}, 4);
+      rec.template in<Count<N>>({"n_fb", "all-to-alls of a layer and micro-batch, forward and backward",
+                                 "dispatch and combine in each"},
+                                4);
   if (recomputes_layers(plan))
-    n = rec.item({"comm.ep_collectives", "n_a2a", "the forward ones again where recomputed"},
+    n = rec.item({"comm.ep_collectives", "n_a2a", "all-to-alls of a layer and micro-batch"},
                  n + 2.0 * again_share);
   if (plan.ep > 1) {
     const auto rows = rec.apply(routed_rows, {"comm.ep_rows", "R_s", "token copies that a rank sends"},

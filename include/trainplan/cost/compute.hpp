@@ -157,14 +157,14 @@ AttentionFlops<typename R::Num> span_flops(R& rec, const Inputs<typename R::Num>
                                            const SpanGroup& g, std::size_t i) {
   using N = typename R::Num;
   const auto q = m.is_latent() ? in.latent_query : in.query, v = m.is_latent() ? in.latent_value : in.query;
-  const auto layers = count(rec, "L_span", title_of(g.span), m.origin, "layer pattern", g.layers);
+  const auto layers = count(rec, "L_span", title_of(g.span), m, "layer pattern", g.layers);
   Tokens<N> full = in.sequence, causal = in.sequence / 2.0;
   if (g.span != Span::All) {
-    const auto w =
-        from_file<Tokens<N>>(rec, g.span == Span::Window ? "w" : "c_a", "positions of the window or chunk",
-                             m.origin, "/sliding_window", static_cast<double>(g.positions));
+    const bool window = g.span == Span::Window;
+    const auto w = of_model<Tokens<N>>(rec, window ? "w" : "c_a", "positions of the window or chunk", m,
+                                       window ? "/sliding_window" : "/attention_chunk_size", g.positions);
     full = min(w, in.sequence);
-    causal = g.span == Span::Window ? window_positions(w, in.sequence) : chunk_positions(w, in.sequence);
+    causal = window ? window_positions(w, in.sequence) : chunk_positions(w, in.sequence);
   }
   return {rec.apply(attention_flops_positions, {kSpanCausalIds[i], kSpanCausalSymbols[i], title_of(g.span)},
                     layers, q, v, causal),

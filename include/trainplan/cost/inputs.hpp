@@ -47,6 +47,21 @@ Count<typename R::Num> count(R& rec, std::string_view symbol, std::string_view m
                              const std::string& file, std::string_view pointer, std::int64_t value) {
   return from_file<Count<typename R::Num>>(rec, symbol, meaning, file, pointer, static_cast<double>(value));
 }
+/// A number of the model; its origin is the key that its file uses.
+template <class Q, class R>
+Q of_model(R& rec, std::string_view symbol, std::string_view meaning, const ModelSpec& m,
+           std::string_view pointer, std::int64_t value) {
+  if constexpr (R::traced) {
+    return from_file<Q>(rec, symbol, meaning, m.origin, m.keys.of(pointer), static_cast<double>(value));
+  } else {
+    return Q{static_cast<double>(value)};
+  }
+}
+template <class R>
+Count<typename R::Num> count(R& rec, std::string_view symbol, std::string_view meaning, const ModelSpec& m,
+                             std::string_view pointer, std::int64_t value) {
+  return of_model<Count<typename R::Num>>(rec, symbol, meaning, m, pointer, value);
+}
 }  // namespace detail
 
 /// A figure of a file as a leaf of dimension Q.
@@ -60,33 +75,29 @@ namespace detail {
 template <Recorder R>
 void bind_latent(R& rec, const ModelSpec& m, ModelInputs<typename R::Num>& in) {
   const LatentAttention& a = m.latent;
-  in.q_rank = count(rec, "r_q", "rank of the query projection", m.origin, "/q_lora_rank", a.q_rank);
-  in.kv_rank = count(rec, "r_kv", "rank of the key-value projection", m.origin, "/kv_lora_rank", a.kv_rank);
-  in.rope =
-      count(rec, "d_r", "rotary part of a key, one for all heads", m.origin, "/qk_rope_head_dim", a.rope_dim);
-  const auto nope =
-      count(rec, "d_n", "part of a head without positions", m.origin, "/qk_nope_head_dim", a.nope_dim);
-  const auto v = count(rec, "d_v", "value size of a head", m.origin, "/v_head_dim", a.v_dim);
+  in.q_rank = count(rec, "r_q", "rank of the query projection", m, "/q_lora_rank", a.q_rank);
+  in.kv_rank = count(rec, "r_kv", "rank of the key-value projection", m, "/kv_lora_rank", a.kv_rank);
+  in.rope = count(rec, "d_r", "rotary part of a key, one for all heads", m, "/qk_rope_head_dim", a.rope_dim);
+  const auto nope = count(rec, "d_n", "part of a head without positions", m, "/qk_nope_head_dim", a.nope_dim);
+  const auto v = count(rec, "d_v", "value size of a head", m, "/v_head_dim", a.v_dim);
   in.latent_query = rec.item({"params.latent_query", "q_l", "width of all queries and of all keys"},
                              in.heads * (nope + in.rope));
   in.latent_nope =
       rec.item({"params.latent_nope", "k_l", "width of all keys without the rotary part"}, in.heads * nope);
   in.latent_value = rec.item({"params.latent_value", "v_l", "width of all values"}, in.heads * v);
-  in.index_heads = count(rec, "n_idx", "heads of the index", m.origin, "/index_n_heads", a.index_heads);
-  in.index_dim = count(rec, "d_idx", "head size of the index", m.origin, "/index_head_dim", a.index_dim);
+  in.index_heads = count(rec, "n_idx", "heads of the index", m, "/index_n_heads", a.index_heads);
+  in.index_dim = count(rec, "d_idx", "head size of the index", m, "/index_head_dim", a.index_dim);
 }
 
 template <Recorder R>
 void bind_experts(R& rec, const ModelSpec& m, ModelInputs<typename R::Num>& in) {
   const Experts& x = m.experts;
-  in.experts = count(rec, "E", "routed experts of a layer", m.origin, "/num_experts", x.count);
-  in.top_k =
-      count(rec, "k_top", "experts that a token visits", m.origin, "/num_experts_per_tok", x.per_token);
-  in.expert_ffn = count(rec, "f_e", "MLP width of an expert", m.origin, "/moe_intermediate_size", x.width);
-  in.shared_ffn = count(rec, "f_sh", "MLP width of the shared experts together", m.origin,
-                        "/n_shared_experts", x.shared_width);
-  in.sparse_layers =
-      count(rec, "L_moe", "layers with routed experts", m.origin, "layer pattern", m.sparse_layers());
+  in.experts = count(rec, "E", "routed experts of a layer", m, "/num_experts", x.count);
+  in.top_k = count(rec, "k_top", "experts that a token visits", m, "/num_experts_per_tok", x.per_token);
+  in.expert_ffn = count(rec, "f_e", "MLP width of an expert", m, "/moe_intermediate_size", x.width);
+  in.shared_ffn =
+      count(rec, "f_sh", "MLP width of the shared experts together", m, "/n_shared_experts", x.shared_width);
+  in.sparse_layers = count(rec, "L_moe", "layers with routed experts", m, "layer pattern", m.sparse_layers());
 }
 
 }  // namespace detail
@@ -94,28 +105,28 @@ void bind_experts(R& rec, const ModelSpec& m, ModelInputs<typename R::Num>& in) 
 template <Recorder R>
 void bind_model(R& rec, const ModelSpec& m, ModelInputs<typename R::Num>& in) {
   using detail::count;
-  in.layers = count(rec, "L", "transformer layers", m.origin, "/num_hidden_layers", m.layers);
-  in.hidden = count(rec, "h", "hidden size", m.origin, "/hidden_size", m.hidden);
-  in.heads = count(rec, "a", "attention heads", m.origin, "/num_attention_heads", m.heads);
-  in.head_dim = count(rec, "hd", "head size", m.origin, "/head_dim", m.head_dim);
-  in.kv_heads = count(rec, "a_kv", "key-value heads", m.origin, "/num_key_value_heads", m.kv_heads);
+  in.layers = count(rec, "L", "transformer layers", m, "/num_hidden_layers", m.layers);
+  in.hidden = count(rec, "h", "hidden size", m, "/hidden_size", m.hidden);
+  in.heads = count(rec, "a", "attention heads", m, "/num_attention_heads", m.heads);
+  in.head_dim = count(rec, "hd", "head size", m, "/head_dim", m.head_dim);
+  in.kv_heads = count(rec, "a_kv", "key-value heads", m, "/num_key_value_heads", m.kv_heads);
   if (!m.is_latent()) {
     in.query = rec.item({"params.query_width", "q", "query width"}, in.heads * in.head_dim);
     in.kv = rec.item({"params.kv_width", "kv", "key or value width"}, in.kv_heads * in.head_dim);
   } else {
     detail::bind_latent(rec, m, in);
   }
-  in.ffn = count(rec, "f", "MLP width", m.origin, "/intermediate_size", m.ffn);
-  in.vocab = count(rec, "V", "vocabulary", m.origin, "/vocab_size", m.vocab);
-  in.positions = count(rec, "n_pos", "rows of the learned position table", m.origin, "/n_positions",
-                       m.learned_positions);
+  in.ffn = count(rec, "f", "MLP width", m, "/intermediate_size", m.ffn);
+  in.vocab = count(rec, "V", "vocabulary", m, "/vocab_size", m.vocab);
+  in.positions =
+      count(rec, "n_pos", "rows of the learned position table", m, "/n_positions", m.learned_positions);
   in.table_width = m.table_width == 0 ? in.hidden
-                                      : count(rec, "h_tab", "width of the token tables", m.origin,
+                                      : count(rec, "h_tab", "width of the token tables", m,
                                               "/word_embed_proj_dim", m.table_width);
   in.mlp_matrices =
-      count(rec, "n_mlp", "matrices of the MLP (3 gated, 2 plain)", m.origin, "/model_type", m.mlp_matrices);
-  in.norm_vectors = count(rec, "n_w", "weight vectors of a norm (1 RMSNorm, 2 LayerNorm)", m.origin,
-                          "/model_type", m.norm_vectors);
+      count(rec, "n_mlp", "matrices of the MLP (3 gated, 2 plain)", m, "/model_type", m.mlp_matrices);
+  in.norm_vectors = count(rec, "n_w", "weight vectors of a norm (1 RMSNorm, 2 LayerNorm)", m, "/model_type",
+                          m.norm_vectors);
   if (m.is_sparse()) detail::bind_experts(rec, m, in);
 }
 

@@ -54,7 +54,7 @@ inline constexpr Formula recompute_loss{
 
 inline constexpr Formula exposed_share{
     "exposed_share", "communication that overlap does not hide",
-    Source{"rule-of-thumb", "chunked overlap hides 1/2 to 2/3"},
+    Source{"identity", "time x (1 - hidden share)"},
     std::array{Arg{"time", "t", "time at link rate"}, Arg{"hidden", "f_hide", "hidden share", 0, 1}},
     []<class N>(Seconds<N> time, Count<N> hidden) { return time * (1.0 - hidden); }};
 
@@ -122,11 +122,12 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
                   const CommCost<typename R::Num>& comm, Count<typename R::Num> layers,
                   Count<typename R::Num> m, StepCost<typename R::Num>& out) {
   using N = typename R::Num;
+  constexpr std::string_view kHiddenTp = "share of tensor parallel traffic that overlap hides",
+                             kHiddenEp = "share of expert traffic that overlap hides";
   const bool overlapped = problem.recipe.tp_overlap && plan.sequence_parallel;
   const auto hidden =
-      overlapped ? figure<Count<N>>(rec, "f_hide", "share of tensor parallel traffic that overlap hides",
-                                    problem.calibration().tp_overlap_hidden)
-                 : rec.template in<Count<N>>({"f_hide", "no overlap", "run /tp_overlap"}, 0);
+      overlapped ? figure<Count<N>>(rec, "f_hide", kHiddenTp, problem.calibration().tp_overlap_hidden)
+                 : rec.template in<Count<N>>({"f_hide", kHiddenTp, "run /tp_overlap"}, 0);
   const Item tp{"step.exposed_tp", "t_tp_exp", "tensor parallel"};
   out.exposed_tensor = plan.tp == 1 ? rec.item(tp, Seconds<N>{N(0.0)})
                                     : rec.apply(exposed_share, tp, comm.tensor.seconds, hidden);
@@ -144,10 +145,10 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
   if (problem.model().tied && plan.pp > 1 && value_of(comm.tied.bytes) > 0)
     exposed = exposed + rec.item({"step.exposed_tied", "t_tied_exp", "tied table"}, 1.0 * comm.tied.seconds);
   if (problem.model().is_sparse()) {
-    const auto behind = problem.recipe.ep_overlap
-                            ? figure<Count<N>>(rec, "f_ep", "share of expert traffic that overlap hides",
-                                               problem.calibration().ep_overlap_hidden)
-                            : rec.template in<Count<N>>({"f_ep", "no overlap", "run /ep_overlap"}, 0);
+    const auto behind =
+        problem.recipe.ep_overlap
+            ? figure<Count<N>>(rec, "f_ep", kHiddenEp, problem.calibration().ep_overlap_hidden)
+            : rec.template in<Count<N>>({"f_ep", kHiddenEp, "run /ep_overlap"}, 0);
     out.exposed_experts = rec.apply(exposed_share, {"step.exposed_ep", "t_ep_exp", "expert parallel"},
                                     comm.expert_all_to_all.seconds + comm.expert_tensor.seconds, behind);
     exposed = exposed + out.exposed_experts;

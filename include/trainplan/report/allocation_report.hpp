@@ -69,9 +69,9 @@ inline Table candidate_table(std::string key, const std::vector<Candidate>& list
 namespace detail {
 
 /// What the request is, or that nothing is near.
-inline Sentence allocation_headline(double asked, const Candidate* nearest) {
+inline Sentence allocation_headline(double asked, double within, const Candidate* nearest) {
   const double off = nearest == nullptr ? 1 : distance(nearest->item->value, asked);
-  const bool exact = off <= kExactAllocation, found = off <= kNearAllocation;
+  const bool exact = off <= within, found = exact || off <= kNearAllocation;
   Sentence s{std::string(exact   ? "a request of "
                          : found ? "within 1 % of a request of "
                                  : "no tensor is within 1 % of a request of ")};
@@ -82,24 +82,26 @@ inline Sentence allocation_headline(double asked, const Candidate* nearest) {
 
 }  // namespace detail
 
-/// Fails when no tensor is within 1 % of the request.
-inline Report allocation_report(const std::vector<StageAllocations>& stages, double asked,
-                                std::string title) {
+/// Fails when no tensor is within 1 % of the request. `within`: what is still the size that was asked for.
+inline Report allocation_report(const std::vector<StageAllocations>& stages, double asked, std::string title,
+                                double within = kExactAllocation) {
   constexpr std::size_t kShown = 6;
   std::vector<detail::Candidate> exact, near;
   const std::vector<detail::Candidate> all = detail::candidates(stages, asked);
   for (const detail::Candidate& c : all) {
-    if (is_exact(c.item->value, asked))
+    if (is_exact(c.item->value, asked, within))
       exact.push_back(c);
     else if (near.size() < kShown)
       near.push_back(c);
   }
-  const bool found = !all.empty() && distance(all.front().item->value, asked) <= kNearAllocation;
+  const bool found =
+      !all.empty() && is_exact(all.front().item->value, asked, std::max(within, kNearAllocation));
   Report r{"allocation", std::move(title), found ? Verdict::None : Verdict::Failed, {}, {}};
-  r.headline = detail::allocation_headline(asked, all.empty() ? nullptr : &all.front());
+  r.headline = detail::allocation_headline(asked, within, all.empty() ? nullptr : &all.front());
   if (!exact.empty())
     r.sections.push_back({"exact",
-                          "Tensors of that size (within 0.1 %)",
+                          within > kExactAllocation ? "Tensors of that size (to the last digit given)"
+                                                    : "Tensors of that size (within 0.1 %)",
                           {detail::candidate_table("candidates", exact, asked)}});
   for (std::size_t i = 0; i < exact.size(); ++i)
     r.sections.push_back(

@@ -83,6 +83,7 @@ inline Table summary_table(const std::vector<ValidatedSet>& sets) {
            {"median", "median"},
            {"worst", "worst"},
            {"low", "too low"},
+           {"in_sample", "in sample"},
            {"checks", "checks"},
            {"hold", "hold"}},
           {}};
@@ -95,8 +96,11 @@ inline Table summary_table(const std::vector<ValidatedSet>& sets) {
       return count(static_cast<std::size_t>(std::count_if(v.findings.begin(), v.findings.end(), which)));
     };
     const auto share = [&](double x) { return e.scored == 0 ? Cell{} : Cell{Value{x, Unit::Share}}; };
+    const auto& rows = v.set->measured;
+    const bool in_sample =
+        std::any_of(rows.begin(), rows.end(), [](const MeasuredRow& row) { return row.in_sample; });
     t.rows.push_back({v.set->title, count(v.set->measured.size() + v.set->cases.size()), count(e.scored),
-                      share(e.mean), share(e.median), share(e.worst), share(e.low), counted(other),
+                      share(e.mean), share(e.median), share(e.worst), share(e.low), in_sample, counted(other),
                       counted(holds)});
   }
   return t;
@@ -204,7 +208,8 @@ inline Section set_section(const ValidatedSet& v) {
   return s;
 }
 
-inline std::string validation_headline(std::size_t wrong, bool bound) {
+inline std::string validation_headline(std::size_t judged, std::size_t wrong, bool bound) {
+  if (judged == 0) return "nothing to judge: no bounds, no checks";
   if (wrong == 0 && !bound) return "passed: all bounds and checks hold";
   std::string text = "failed: ";
   if (wrong > 0) text += std::to_string(wrong) + (wrong == 1 ? " check" : " checks");
@@ -222,13 +227,17 @@ inline Report validation_report(const std::vector<ValidationSet>& sets) {
   bool failed = false;
   Section summary{"summary", "Summary", {detail::summary_table(all)}};
   Table bounds = detail::bound_table(all, failed);
+  std::size_t wrong = 0, judged = bounds.rows.size();
   if (!bounds.rows.empty()) summary.blocks.push_back(std::move(bounds));
-  std::size_t wrong = 0;
-  for (const ValidatedSet& v : all)
-    wrong += static_cast<std::size_t>(std::count_if(
-        v.findings.begin(), v.findings.end(), [](const Finding& o) { return !o.measured && !o.holds; }));
-  r.verdict = failed || wrong > 0 ? Verdict::Failed : Verdict::Passed;
-  r.headline = Sentence{detail::validation_headline(wrong, failed)};
+  for (const ValidatedSet& v : all) {
+    for (const Finding& o : v.findings) {
+      if (o.measured) continue;
+      ++judged;
+      if (!o.holds) ++wrong;
+    }
+  }
+  r.verdict = judged == 0 ? Verdict::None : failed || wrong > 0 ? Verdict::Failed : Verdict::Passed;
+  r.headline = Sentence{detail::validation_headline(judged, wrong, failed)};
   r.sections.push_back(std::move(summary));
   for (const ValidatedSet& v : all) r.sections.push_back(detail::set_section(v));
   return r;

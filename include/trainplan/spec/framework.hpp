@@ -239,6 +239,7 @@ struct FrameworkProfile {
   Workspaces workspace;
   std::vector<LossRow> losses{LossRow{}};
   LossKind default_loss = LossKind::Native;
+  double reduce_bucket = 0;  // elements of a gradient bucket by default; 0: no buckets of a fixed size
   double checkpoint_bytes_per_param = 14;
   std::string checkpoint_source, rank_order = "tp-cp-ep-dp-pp";
   std::vector<ShardingRows> shardings;

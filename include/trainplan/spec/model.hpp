@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainplan {
@@ -50,6 +52,26 @@ struct SpanGroup {
 };
 inline constexpr std::size_t kMaxSpans = 4;  // kinds of span that one model may mix
 
+/// Where each value stands in the file. Formulas ask by the key that most models have; a file may spell it
+/// otherwise, nest it, or leave it out so that it follows from other keys.
+struct KeyPlaces {
+  std::string part;  // pointer of the object that holds the decoder; empty: the root
+  std::vector<std::pair<std::string, std::string>> places;  // key -> what to read instead
+
+  /// "/key" -> the place to show.
+  std::string of(std::string_view pointer) const {
+    for (const auto& [key, place] : places)
+      if (!pointer.empty() && pointer.substr(1) == key) return place;
+    return pointer.starts_with('/') ? part + std::string(pointer) : std::string(pointer);
+  }
+  bool has(std::string_view key) const {
+    return std::any_of(places.begin(), places.end(), [&](const auto& p) { return p.first == key; });
+  }
+  void set(std::string key, std::string place) {
+    places.emplace(places.begin(), std::move(key), std::move(place));
+  }
+};
+
 /// Widths count elements. The text decoder alone; left_out names what else the file holds.
 struct ModelSpec {
   std::string name, origin, family;
@@ -77,6 +99,7 @@ struct ModelSpec {
   std::vector<LayerKind> pattern;     // one for each layer; empty: all dense over all positions
   std::int64_t mtp_layers = 0;        // num_nextn_predict_layers: blocks for further tokens, counted apart
   std::vector<std::string> left_out;  // parts of the file that are not counted
+  KeyPlaces keys;
 
   std::int64_t query_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }

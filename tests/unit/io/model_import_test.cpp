@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "found.hpp"
+#include "trainplan/cost/inputs.hpp"
 #include "trainplan/io/load.hpp"
 
 using namespace trainplan;
@@ -65,7 +66,45 @@ std::string spans_of(const ModelSpec& m) {
   return out;
 }
 
+/// The place that an explanation names for the input with this symbol.
+std::string place_of(const Loaded& loaded, std::string_view symbol) {
+  Explain rec;
+  ModelInputs<Sym> in;
+  bind_model(rec, *loaded, in);
+  const Tape& tape = rec.ledger().tape();
+  for (std::uint32_t i = 0; i < tape.size(); ++i) {
+    const Node& n = tape.node(i);
+    if (n.op == Op::Input && tape.label(n).symbol == symbol) return tape.label(n).origin;
+  }
+  return "";
+}
+
 }  // namespace
+
+TEST_CASE("an input names the key that is in the file") {
+  const std::string gpt = R"("model_type": "gpt2", "n_embd": 1280, "n_layer": 36, "n_head": 20,
+    "n_positions": 1024, "vocab_size": 50257)";
+  CHECK(place_of(load(gpt), "h") == "config.json /n_embd");
+  CHECK(place_of(load(gpt), "L") == "config.json /n_layer");
+  CHECK(place_of(load(gpt), "n_pos") == "config.json /n_positions");
+  CHECK(place_of(load(gpt), "hd") == "config.json /n_embd over /n_head");
+  CHECK(place_of(load(gpt), "a_kv") == "config.json /n_head");
+  CHECK(place_of(load(gpt), "f") == "config.json /n_embd x 4");
+  CHECK(place_of(load(gpt + R"(, "n_inner": 4096)"), "f") == "config.json /n_inner");
+  CHECK(place_of(load(kDeepseek), "E") == "config.json /n_routed_experts");
+  CHECK(place_of(load(kDeepseek), "f_sh") == "config.json /n_shared_experts x /moe_intermediate_size");
+  CHECK(place_of(load(kDeepseek), "hd") == "config.json /qk_nope_head_dim + /qk_rope_head_dim");
+  const auto mixtral = of_type("mixtral", R"("num_local_experts": 8, "num_experts_per_tok": 2)");
+  CHECK(place_of(mixtral, "E") == "config.json /num_local_experts");
+  CHECK(place_of(mixtral, "f_e") == "config.json /intermediate_size");
+  const auto nested =
+      load(R"("model_type": "gemma3", "text_config": {"model_type": "gemma3_text", )" + kShape + "}");
+  CHECK(place_of(nested, "h") == "config.json /text_config/hidden_size");
+  CHECK(place_of(nested, "a_kv") == "config.json /text_config/num_key_value_heads");
+  const auto qwen = of_type("qwen2_moe", R"("num_experts": 8, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 512, "shared_expert_intermediate_size": 2048)");
+  CHECK(place_of(qwen, "f_sh") == "config.json /shared_expert_intermediate_size");
+}
 
 TEST_CASE("experts: which layers, how wide, how many a token visits") {
   const auto moe = load(kQwen3Moe);

@@ -98,6 +98,16 @@ const Row kRows[] = {
        a.run.recompute_modules = a.plan.modules;
      },
      [](Asked& a) { a.run.recompute_modules = bit(Module::LayerNorm); }},
+    {"modules-of-fixed-list",
+     [](Asked& a) {
+       a.plan.recompute = Recompute::Selective;
+       a.run.recompute_modules = a.plan.modules = bit(Module::LayerNorm);
+     },
+     [](Asked& a) {
+       fully_sharded(a);
+       a.plan.recompute = Recompute::Selective;
+       a.run.recompute_modules = a.plan.modules = bit(Module::CoreAttention);
+     }},
     {"modules-not-in-model",
      [](Asked& a) {
        with_experts(a);
@@ -110,7 +120,7 @@ const Row kRows[] = {
      }},
     {"core-attention-with-flash",
      [](Asked& a) {
-       a.recipe.attention = Attention::Unfused;
+       fully_sharded(a);  // keeps a fixed list of operations
        a.plan.recompute = Recompute::Selective;
      },
      [](Asked& a) { a.plan.recompute = Recompute::Selective; }},

@@ -98,7 +98,7 @@ TEST_CASE("the report fails by a check, by a bound, and by a bound on no rows") 
   };
   CHECK(verdict("", "8") == Verdict::Passed);
   CHECK(verdict("", "9") == Verdict::Failed);
-  CHECK(verdict("", R"(9, "measured": true)") == Verdict::Passed);
+  CHECK(verdict("", R"(9, "measured": true)") == Verdict::None);
   CHECK(verdict(R"({"mean": "20 %"})", R"(9, "measured": true)") == Verdict::Passed);
   CHECK(verdict(R"({"mean": "10 %"})", R"(9, "measured": true)") == Verdict::Failed);
   CHECK(verdict(R"({"scored": 1})", R"(9, "measured": true)") == Verdict::Passed);

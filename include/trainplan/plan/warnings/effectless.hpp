@@ -34,6 +34,9 @@ inline bool depends_on(const Problem& x, const Plan& p, std::initializer_list<Wh
                              std::any_of(rows->traffic.begin(), rows->traffic.end(), is));
 }
 
+/// The framework's selective recompute takes modules by name; others keep a fixed list of operations.
+inline bool by_module(const Problem& x) { return x.profile().selective == SelectivePolicy::Modules; }
+
 /// Modules that the model has nothing of.
 inline Modules absent_modules(const ModelSpec& m) {
   Modules absent = 0;
@@ -117,10 +120,21 @@ inline constexpr std::array kEffectless{
               return r.recompute_modules.has_value() && p.recompute != Recompute::Selective;
             },
             recompute_text},
+    Warning{
+        "modules-of-fixed-list", "recompute_modules",
+        "come with a framework that recomputes parts of a layer by name, or they have no effect: this one "
+        "keeps a fixed list of operations",
+        "leave recompute_modules out",
+        [](const Problem& x, const Plan& p, const RunSpec& r) {
+          return r.recompute_modules.has_value() && p.recompute == Recompute::Selective && !by_module(x);
+        },
+        [](const Problem& x, const Plan&) {
+          return "selective recompute of " + x.profile().name + " keeps every second product";
+        }},
     Warning{"modules-not-in-model", "recompute_modules", "name modules that the model has",
             "leave the others out",
             [](const Problem& x, const Plan& p, const RunSpec& r) {
-              return r.recompute_modules.has_value() && p.recompute == Recompute::Selective &&
+              return r.recompute_modules.has_value() && p.recompute == Recompute::Selective && by_module(x) &&
                      (*r.recompute_modules & absent_modules(x.model())) != 0;
             },
             [](const Problem& x, const Plan& p) {
@@ -132,8 +146,8 @@ inline constexpr std::array kEffectless{
             "log-sum-exp is freed",
             "name other recompute_modules, such as layernorm",
             [](const Problem& x, const Plan& p, const RunSpec&) {
-              return p.recompute == Recompute::Selective && x.recipe.attention == Attention::Flash &&
-                     (p.modules & bit(Module::CoreAttention)) != 0;
+              return p.recompute == Recompute::Selective && by_module(x) &&
+                     x.recipe.attention == Attention::Flash && (p.modules & bit(Module::CoreAttention)) != 0;
             },
             [](const Problem& x, const Plan& p) {
               return "modules " + names_of_modules(p.modules) + ", attention " +
