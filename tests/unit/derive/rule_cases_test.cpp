@@ -207,7 +207,9 @@ TEST_CASE("sharding over one rank saves nothing (deepspeedai/DeepSpeed issue 237
   Plan plan = completed({.tp = 8, .dp = 1});
   plan.sharding = Sharding::Zero2;
   Issues issues;
-  report_warnings(d.problem(), plan, RunSpec{}, issues);
+  RunSpec run;
+  run.sharding = Sharding::Zero2;
+  report_warnings(d.problem(), plan, run, issues);
   const auto& all = issues.all();
   const auto found =
       std::find_if(all.begin(), all.end(), [](const Issue& i) { return i.rule == "sharding-without-ranks"; });
@@ -221,7 +223,9 @@ TEST_CASE("sharding over one rank saves nothing (deepspeedai/DeepSpeed issue 237
 TEST_CASE("4 micro-batches on 4 stages idle for 43 % (marin-community/marin issue 7024)") {
   Draft d = asked("megatron-lm", 4, 32);
   Issues issues;
-  report_warnings(d.problem(), completed({.pp = 4, .dp = 8}), RunSpec{}, issues);
+  RunSpec run;
+  run.pp = 4;
+  report_warnings(d.problem(), completed({.pp = 4, .dp = 8}), run, issues);
   REQUIRE(issues.all().size() == 1);
   CHECK(issues.all().front().rule == "few-micro-batches");
   CHECK(has(issues.all().front().must, "m = 32 / (dp 8 x 1) = 4, pp 4: bubble 42.9 %"));

@@ -26,6 +26,7 @@ struct Row {
 void on_one_rank(Asked& a) {
   a.cluster.nodes = 4;
   a.plan.dp = a.plan.shard = 1;
+  a.run.tp = 8;
 }
 void with_experts(Asked& a) {
   a.model.experts = {.count = 128, .per_token = 8, .width = 4096};
@@ -204,6 +205,7 @@ const Row kRows[] = {
      [](Asked& a) {
        a.plan = problems::completed({.tp = 8, .pp = 4, .dp = 32});
        a.recipe.global_batch = 480;
+       a.run.global_batch = GlobalBatch{480, false};
      }},
     {"expert-state-not-sharded",
      [](Asked& a) {
@@ -214,6 +216,7 @@ const Row kRows[] = {
        with_experts(a);
        a.plan.ep = 128;
        a.plan.etp = 2;
+       a.run.ep = 128;
      }},
 };
 
@@ -262,4 +265,18 @@ TEST_CASE("tensor parallelism over nodes names both links") {
     if (w.id == "tp-over-nodes")
       CHECK(w.numbers(problem, asked.plan) ==
             "tp 16 over 2 nodes: NIC 50 GB/s, NVLink 4 450 GB/s, 9 times as fast");
+}
+
+TEST_CASE("what a derivation chose itself is no warning: the reasons tell it") {
+  for (const std::string_view id :
+       {"sharding-without-ranks", "few-micro-batches", "expert-state-not-sharded"})
+    for (const Row& row : kRows) {
+      if (row.warning != id) continue;
+      Asked asked;
+      row.speaks(asked);
+      asked.run = {};
+      const Problem problem = asked.problem();
+      for (const Warning& w : warnings())
+        if (w.id == id) CHECK_FALSE(w.speaks(problem, asked.plan, asked.run));
+    }
 }

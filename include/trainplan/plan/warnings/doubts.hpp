@@ -34,8 +34,9 @@ inline constexpr std::array kDoubts{
     Warning{"few-micro-batches", "global_batch",
             "give a pipeline at least 4 x pp micro-batches of a step, counted vpp times",
             "raise global_batch, or lower pp, dp or micro_batch",
-            [](const Problem& x, const Plan& p, const RunSpec&) {
-              return p.pp > 1 && micro_batches(x, p) * p.vpp < kMicroBatchesOfStage * p.pp;
+            [](const Problem& x, const Plan& p, const RunSpec& r) {
+              return (degrees_given(r) || r.global_batch) && p.pp > 1 &&
+                     micro_batches(x, p) * p.vpp < kMicroBatchesOfStage * p.pp;
             },
             [](const Problem& x, const Plan& p) {
               const double m = static_cast<double>(micro_batches(x, p)),
@@ -47,9 +48,9 @@ inline constexpr std::array kDoubts{
             "leave more than one data-parallel rank to each expert, or its optimizer state is whole on every "
             "rank",
             "lower ep or etp, or add GPUs",
-            [](const Problem& x, const Plan& p, const RunSpec&) {
-              return x.model().is_sparse() && p.sharding != Sharding::None && !one_rank(p) &&
-                     expert_dp(p) == 1;
+            [](const Problem& x, const Plan& p, const RunSpec& r) {
+              return degrees_given(r) && x.model().is_sparse() && p.sharding != Sharding::None &&
+                     !one_rank(p) && expert_dp(p) == 1;
             },
             [](const Problem&, const Plan& p) {
               return "expert dp = tp " + text(p.tp) + " x cp " + text(p.cp) + " x dp " + text(p.dp) +

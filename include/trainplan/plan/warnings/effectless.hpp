@@ -59,8 +59,8 @@ inline constexpr std::array kEffectless{
     Warning{"sharding-without-ranks", "sharding",
             "have more than one rank to share with, or it saves nothing",
             "lower tp or pp, or add GPUs: dp x cp is 1",
-            [](const Problem&, const Plan& p, const RunSpec&) {
-              return p.sharding != Sharding::None && one_rank(p);
+            [](const Problem&, const Plan& p, const RunSpec& r) {
+              return degrees_given(r) && p.sharding != Sharding::None && one_rank(p);
             },
             ranks_text},
     Warning{"dp-overlap-without-ranks", "dp_overlap", "have data-parallel traffic to overlap", "leave it out",

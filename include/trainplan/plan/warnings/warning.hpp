@@ -18,4 +18,13 @@ struct Warning {
   std::string (*numbers)(const Problem&, const Plan&) = nullptr;
 };
 
+namespace detail {
+
+/// The user had a hand in how the GPUs are cut. A derivation's own choice comes with its reasons instead.
+inline bool degrees_given(const RunSpec& r) {
+  return r.tp || r.pp || r.vpp || r.cp || r.dp || r.ep || r.etp || r.sharding;
+}
+
+}  // namespace detail
+
 }  // namespace trainplan
