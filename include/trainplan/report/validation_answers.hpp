@@ -67,7 +67,7 @@ struct Finding {
 namespace detail {
 
 inline Value shown_as(const Check& check, double number, Dim dim) {
-  return {number, check.unit.value_or(unit_for(dim))};
+  return {number, check.unit.value_or(dim == kBytes ? Unit::Memory : unit_for(dim))};
 }
 
 /// Inside the figure's range, or how far out of it relative to its nearer end.
