@@ -156,7 +156,8 @@ void ModelShape::read_shared_experts(bool routed) {
   switch (family_.shared) {
     case Shared::None: return;
     case Shared::Count:
-      experts.shared_width = keys_.integer(kSharedCountKeys, 0, kMaxExperts).value_or(0) *
+      // The class defaults differ, so that a missing key could be none or one.
+      experts.shared_width = keys_.required(kSharedCountKeys, 0, kMaxExperts, "1") *
                              std::max<std::int64_t>(experts.width, 1);
       return;
     case Shared::Width:

@@ -142,6 +142,10 @@ TEST_CASE("DeepSeek: dense first layers, shared experts, latent attention") {
   CHECK((*load(kDeepseek + R"(, "q_lora_rank": 768, "index_n_heads": 64, "index_head_dim": 128)"))
             .latent.index_heads == 64);
   CHECK(of_type("deepseek_v3").refused("missing-key", "/kv_lora_rank"));
+  // None or one by class: neither is guessed.
+  CHECK(of_type("glm4_moe", R"("n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+    "first_k_dense_replace": 1)")
+            .refused("missing-key", "/n_shared_experts"));
 }
 
 TEST_CASE("experts of other families: the width that intermediate_size is, shared ones, gates and biases") {
