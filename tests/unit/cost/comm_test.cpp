@@ -159,3 +159,19 @@ TEST_CASE("recomputed layers run their forward collectives again") {
   plan.recompute_layers = 8;  // 8 of 20 layers: 4 more collectives in 40 % of them
   CHECK(comm_of(draft, plan).tensor.bytes.num() == Approx((8 + 4 * 0.4) * 7.0 / 8 * kMessage * 20 * 16));
 }
+
+TEST_CASE("a tied table is reduced between the first and the last stage") {
+  Draft draft({.model = "gemma-3-27b", .cluster = "h100x64", .sequence = 4096, .batch = 64});
+  const Problem problem = draft.problem();
+  const Plan plan = completed({.tp = 4, .pp = 2, .dp = 8});
+  // 262208 rows are padded to 262656 = 513 x 512; an all-reduce of two ranks sends the payload once, in fp32
+  const double bytes = 262'656.0 * 5376 / 4 * 4;
+  for (const int stage : {0, 1}) {
+    const auto comm = evaluate_stage(problem, plan, stage).comm;
+    CHECK(comm.tied.bytes.num() == bytes);
+    CHECK(comm.tied.seconds.num() > 0);
+  }
+  CHECK(evaluate(problem, completed({.tp = 4, .dp = 16})).comm.tied.bytes.num() == 0);
+  Draft untied;
+  CHECK(evaluate(untied.problem(), problems::main_plan()).comm.tied.bytes.num() == 0);
+}

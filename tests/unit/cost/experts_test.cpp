@@ -141,3 +141,25 @@ TEST_CASE("sliding windows and chunks are what attention FLOPs count") {
   CHECK(c.compute.full.num() ==
         Approx(6 * c.memory.params.gemm.num() + 12 * q * (all * s + some * w)).epsilon(1e-12));
 }
+
+TEST_CASE("a busier rank computes longer, unless it holds all experts") {
+  Draft draft({.model = "mixtral-8x7b", .cluster = "h100x64", .sequence = 4096, .batch = 64});
+  const Plan spread = completed({.tp = 1, .ep = 8, .dp = 64}),
+             whole = completed({.tp = 1, .ep = 1, .dp = 64});
+  const auto balanced = evaluate(draft.problem(), spread);
+  const double alone = evaluate(draft.problem(), whole).step.compute.num();
+  draft.recipe.imbalance = 1.5;
+  const auto uneven = evaluate(draft.problem(), spread);
+  // 32 layers x 2 experts of 3 x 4096 x 14336 are 11.27 of the 12.75 billion parameters in products
+  const double share = 32.0 * 2 * 3 * 4096 * 14336 / (12'879'925'248 - 32000.0 * 4096);
+  CHECK(uneven.step.compute.num() == Approx(balanced.step.compute.num() * (1 + share / 2)).epsilon(1e-12));
+  CHECK(evaluate(draft.problem(), whole).step.compute.num() == alone);
+}
+
+TEST_CASE("blocks for further tokens are saved where they are trained") {
+  Draft draft = deepseek();
+  CHECK(evaluate(draft.problem(), published()).checkpoint.bytes.num() ==
+        14 * (671'026'404'352.0 + 11'610'067'968.0));
+  draft.recipe.mtp_layers = 0;
+  CHECK(evaluate(draft.problem(), published()).checkpoint.bytes.num() == 14 * 671'026'404'352.0);
+}
