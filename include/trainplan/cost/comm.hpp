@@ -196,7 +196,7 @@ void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& p
   const bool ring = problem.recipe.cp_mode == CpMode::Ring;
   const ModelSpec& model = problem.model();
   const auto groups = plan.tp > model.kv_heads && !model.is_latent() ? in.kv_heads : in.tp;
-  const auto query = model.is_latent() ? in.latent_query : in.query;
+  const auto query = score_width(in, model);
   const auto kv = model.is_latent()
                       ? rec.item({"comm.cp_width", "kv_c", "mean width of expanded keys and values"},
                                  (in.latent_query + in.latent_value) / 2.0)

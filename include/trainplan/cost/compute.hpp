@@ -156,7 +156,7 @@ template <Recorder R>
 AttentionFlops<typename R::Num> span_flops(R& rec, const Inputs<typename R::Num>& in, const ModelSpec& m,
                                            const SpanGroup& g, std::size_t i) {
   using N = typename R::Num;
-  const auto q = m.is_latent() ? in.latent_query : in.query, v = m.is_latent() ? in.latent_value : in.query;
+  const auto q = score_width(in, m), v = output_width(in, m);
   const auto layers = count(rec, "L_span", title_of(g.span), m, "layer pattern", g.layers);
   Tokens<N> full = in.sequence, causal = in.sequence / 2.0;
   if (g.span != Span::All) {
@@ -192,7 +192,7 @@ AttentionFlops<typename R::Num> attention_flops(R& rec, const Inputs<typename R:
     whole.add(f.full);
   }
   if (problem.recipe.mtp_layers > 0) {
-    const auto q = m.is_latent() ? in.latent_query : in.query, v = m.is_latent() ? in.latent_value : in.query;
+    const auto q = score_width(in, m), v = output_width(in, m);
     half.add(rec.apply(attention_flops_positions,
                        {"compute.attention_causal.mtp", "F_mtp", "blocks for further tokens"}, in.mtp_layers,
                        q, v, in.sequence / 2.0));

@@ -57,19 +57,20 @@ inline constexpr Formula all_to_all_time{
 
 /// Rows of the busiest rank over the mean: the capacity factor where tokens are dropped or padded, else the
 /// imbalance. A rank that holds all experts takes in the mean, however tokens are routed.
+constexpr double load_of(const Recipe& recipe, const Plan& plan) {
+  return recipe.capacity_factor > 0 ? recipe.capacity_factor : plan.ep == 1 ? 1 : recipe.imbalance;
+}
+
+/// load_of as a leaf that says what decides it.
 template <Recorder R>
 Count<typename R::Num> expert_load(R& rec, const Recipe& recipe, const Plan& plan) {
-  using C = Count<typename R::Num>;
-  if (recipe.capacity_factor > 0)
-    return rec.template in<C>(
-        {"f_load", "rows of a rank over the mean: capacity factor", "run /capacity_factor"},
-        recipe.capacity_factor);
-  if (plan.ep == 1)
-    return rec.template in<C>({"f_load", "rows of a rank over the mean: it holds all experts", "plan /ep"},
-                              1);
-  return rec.template in<C>(
-      {"f_load", "rows of the busiest rank over the mean, dropless", "run /expert_imbalance"},
-      recipe.imbalance);
+  const Leaf leaf =
+      recipe.capacity_factor > 0
+          ? Leaf{"f_load", "rows of a rank over the mean: capacity factor", "run /capacity_factor"}
+      : plan.ep == 1
+          ? Leaf{"f_load", "rows of a rank over the mean: it holds all experts", "plan /ep"}
+          : Leaf{"f_load", "rows of the busiest rank over the mean, dropless", "run /expert_imbalance"};
+  return rec.template in<Count<typename R::Num>>(leaf, load_of(recipe, plan));
 }
 
 using ExpertFormulas = Chapter<routed_rows, expert_all_to_all_bytes, expert_gather_bytes, all_to_all_time>;

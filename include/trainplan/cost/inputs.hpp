@@ -163,6 +163,16 @@ Inputs<typename R::Num> bind(R& rec, const Problem& problem, const Plan& plan) {
   return in;
 }
 
+/// Widths of all queries and of all attention outputs, whatever the kind of attention.
+template <class N>
+Count<N> score_width(const ModelInputs<N>& in, const ModelSpec& m) {
+  return m.is_latent() ? in.latent_query : in.query;
+}
+template <class N>
+Count<N> output_width(const ModelInputs<N>& in, const ModelSpec& m) {
+  return m.is_latent() ? in.latent_value : in.query;
+}
+
 /// Ranks that share the hidden states between blocks: the tp ranks with sequence parallelism, else none.
 template <class N>
 Count<N> hidden_ways(const Inputs<N>& in, const Plan& plan) {

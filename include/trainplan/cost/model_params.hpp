@@ -231,10 +231,10 @@ void mtp_block(R& rec, const ModelInputs<typename R::Num>& in, const ModelSpec& 
              : out.mtp.total;
 }
 
-/// Embedding with positions and its norm, head with its bias, final norm.
+/// Embedding with positions and its norm, head with its bias, final norm. Returns what is only looked up.
 template <Recorder R>
-void model_tables(R& rec, const ModelInputs<typename R::Num>& in, const ModelSpec& m,
-                  ModelParams<typename R::Num>& out) {
+Params<typename R::Num> model_tables(R& rec, const ModelInputs<typename R::Num>& in, const ModelSpec& m,
+                                     ModelParams<typename R::Num>& out) {
   using N = typename R::Num;
   const auto table =
       rec.apply(table_params, {"params.table", "N_table", "token table"}, in.vocab, in.table_width);
@@ -253,7 +253,7 @@ void model_tables(R& rec, const ModelInputs<typename R::Num>& in, const ModelSpe
     out.projections = rec.item({"params.projections", "N_proj", "projections between tables and layers"},
                                as<kParams>(2.0 * in.hidden * in.table_width));
   const auto positions = m.tied ? out.embedding - table : 1.0 * out.embedding;
-  out.gemm = rec.item({"params.lookup", "N_lookup", "parameters that are only looked up"}, positions);
+  return rec.item({"params.lookup", "N_lookup", "parameters that are only looked up"}, positions);
 }
 
 }  // namespace detail
@@ -276,14 +276,13 @@ ModelParams<typename R::Num> model_params(R& rec, const ModelInputs<typename R::
       !has_sparse  ? in.layers * out.dense.total
       : !has_dense ? in.layers * out.sparse.total
                    : (in.layers - in.sparse_layers) * out.dense.total + in.sparse_layers * out.sparse.total);
-  detail::model_tables(rec, in, m, out);
+  const auto lookup = detail::model_tables(rec, in, m, out);
   auto all = layers + out.embedding + out.head + out.final_norm;
   if (m.table_width > 0) all = all + out.projections;
   out.total = rec.item({"params.total", "N", "parameters"}, all);
   out.active = has_sparse ? rec.apply(active_params, {"params.active", "N_act", ""}, out.total,
                                       in.sparse_layers, in.experts, in.top_k, out.expert)
                           : out.total;
-  const auto lookup = out.gemm;
   if (m.mtp_layers > 0) detail::mtp_block(rec, in, m, out);
   out.gemm = rec.apply(gemm_params, {"params.gemm", "N_g", ""}, out.active, lookup);
   if (mtp_layers > 0)

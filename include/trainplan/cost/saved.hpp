@@ -151,7 +151,7 @@ void attention_tensors(LayerTensors<R>& t) {
     latent_tensors(t);
   else
     grouped_query_tensors(t);
-  const auto output = latent ? in.latent_value : in.query;
+  const auto output = output_width(in, t.problem.model());
   t.add_both(Tensor::Attention, {"activations.layer.attention", "A_5", "attention output"}, output, in.tp);
   if (t.plan.cp > 1 && t.problem.recipe.cp_mode == CpMode::AllToAll)
     t.add_both(Tensor::Attention,

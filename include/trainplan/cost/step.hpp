@@ -142,7 +142,7 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
           ? rec.apply(exposed_window, cp, comm.context.seconds, out.compute, in.cp * layers * m)
           : rec.item(cp, 1.0 * comm.context.seconds);
   auto exposed = out.exposed_tensor + out.exposed_data + out.exposed_context;
-  if (problem.model().tied && plan.pp > 1 && value_of(comm.tied.bytes) > 0)
+  if (value_of(comm.tied.bytes) > 0)
     exposed = exposed + rec.item({"step.exposed_tied", "t_tied_exp", "tied table"}, 1.0 * comm.tied.seconds);
   if (problem.model().is_sparse()) {
     const auto behind =
@@ -170,10 +170,7 @@ StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, c
   const Count<N> m = schedule.micro_batches;
   StepCost<N> out;
   const auto eta = figure<Count<N>>(rec, "eta", "kernel efficiency", c.kernel_efficiency);
-  const bool uneven = problem.model().is_sparse() &&
-                      (problem.recipe.capacity_factor > 1 ||
-                       (problem.recipe.capacity_factor == 0 && plan.ep > 1 && problem.recipe.imbalance > 1));
-  if (uneven) {
+  if (problem.model().is_sparse() && load_of(problem.recipe, plan) > 1) {
     const auto mean = rec.apply(compute_time, {"step.compute_balanced", "T_mean", "kernel time, balanced"},
                                 compute.ideal_full, eta);
     const auto more = rec.apply(expert_imbalance_time, {"step.expert_imbalance", "dT_hot", ""}, mean,

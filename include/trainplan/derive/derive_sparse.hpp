@@ -12,6 +12,7 @@
 
 #include "trainplan/derive/alternatives.hpp"
 #include "trainplan/derive/derivation.hpp"
+#include "trainplan/derive/pinned.hpp"
 #include "trainplan/derive/story.hpp"
 
 namespace trainplan::detail {
@@ -34,13 +35,8 @@ class SparseDeriver {
   }
 
   Choice base() const {
-    Choice c;
-    c.cp = run().cp.value_or(1);
-    c.ep = run().ep.value_or(1);
-    c.etp = run().etp.value_or(1);
+    Choice c = pinned_choice(run());
     c.vpp = run().vpp;
-    c.recompute = run().recompute.value_or(Recompute::None);
-    c.recompute_layers = run().recompute_layers.value_or(0);
     if (planner_.problem().recipe.attention == Attention::Flash) c.modules = light_modules();
     return c;
   }
@@ -80,14 +76,13 @@ class SparseDeriver {
   std::optional<Trial> least_recompute(Choice c) const {
     if (run().recompute && (run().recompute != Recompute::Layers || run().recompute_layers))
       return planner_.attempt(c);
-    std::optional<Trial> last;
+    const auto keeps_margin = [](const Trial& t) { return t.device() <= t.limit(); };
     if (!run().recompute)
       for (const Recompute r : {Recompute::None, Recompute::Selective}) {
         c.recompute = r;
-        last = planner_.attempt(c);
-        if (last && last->device() <= last->limit()) return last;
+        if (auto trial = planner_.attempt(c); trial && keeps_margin(*trial)) return trial;
       }
-    return planner_.attempt_recomputing(c, [](const Trial& t) { return t.device() <= t.limit(); });
+    return planner_.attempt_recomputing(c, keeps_margin);
   }
 
   /// Every legal plan of the degrees that are open.
