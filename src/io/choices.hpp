@@ -35,6 +35,22 @@ inline constexpr Named<LossKind> kLosses[] = {{"te", LossKind::Te},
                                               {"chunked", LossKind::Chunked}};
 /// Types of Adam moments.
 inline constexpr Named<DType> kMomentTypes[] = {{"fp32", DType::Fp32}, {"bf16", DType::Bf16}};
+inline constexpr Named<Matmul> kMatmuls[] = {
+    {"as-precision", Matmul::Wide},          {"fp8", Matmul::Fp8},     {"fp8-rowwise", Matmul::Fp8Rowwise},
+    {"fp8-blockwise", Matmul::Fp8Blockwise}, {"mxfp8", Matmul::Mxfp8}, {"nvfp4", Matmul::Nvfp4}};
+inline constexpr Named<Dispatcher> kDispatchers[] = {
+    {"alltoall", Dispatcher::AllToAll}, {"deepep", Dispatcher::DeepEp}, {"hybridep", Dispatcher::HybridEp}};
+inline constexpr Named<Graphs> kGraphModes[] = {
+    {"none", Graphs::None}, {"layer", Graphs::Layer}, {"full", Graphs::Full}};
+inline constexpr Named<Stack> kStacks[] = {{"megatron-core", Stack::MegatronCore},
+                                           {"megatron-lm-2022", Stack::Megatron2022},
+                                           {"megatron-deepspeed", Stack::MegatronDeepSpeed},
+                                           {"torchtitan", Stack::Torchtitan},
+                                           {"torchtitan-compiled", Stack::TorchtitanCompiled},
+                                           {"llm-foundry", Stack::LlmFoundry},
+                                           {"jax", Stack::Jax},
+                                           {"internevo", Stack::InternEvo},
+                                           {"unknown", Stack::Unknown}};
 inline constexpr Named<CpMode> kCpModes[] = {{"ring", CpMode::Ring}, {"all-to-all", CpMode::AllToAll}};
 /// When gradients are reduced; true: after every micro-batch.
 inline constexpr Named<bool> kGradientSyncs[] = {{"step", false}, {"micro-batch", true}};

@@ -70,6 +70,8 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "scratch_gradients",
                                              "head_gather",
                                              "compile",
+                                             "stack",
+                                             "compiled_stack",
                                              "fused_mlp",
                                              "weights_expert_output",
                                              "selective_recompute",
@@ -256,6 +258,8 @@ FrameworkProfile read_profile(const Reader& in) {
   f.interleaving = in.boolean("interleaving").value_or(f.interleaving);
   f.causal_flops =
       in.choice("flop_convention", kConventions).value_or(FlopConvention::Causal) == FlopConvention::Causal;
+  f.stack = in.choice("stack", kStacks).value_or(f.stack);
+  f.compiled_stack = in.choice("compiled_stack", kStacks);
   f.rank_order = in.string("rank_order").value_or(f.rank_order);
   read_memory(in, f);
   read_parts(in, f);

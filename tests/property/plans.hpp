@@ -51,6 +51,7 @@ class Plans {
     r.mtp_layers = coin() ? model.mtp_layers : 0;
     if (!model.is_sparse()) return;
     r.ep_overlap = coin();
+    r.dispatcher = one_of({Dispatcher::AllToAll, Dispatcher::DeepEp, Dispatcher::HybridEp});
     r.imbalance = one_of({1.0, 1.3});
     r.capacity_factor = one_of({0.0, 0.0, 1.25});
   }
@@ -68,6 +69,10 @@ class Plans {
     r.convention = one_of({FlopConvention::Causal, FlopConvention::Full});
     r.cp_mode = one_of({CpMode::Ring, CpMode::AllToAll});
     r.fused_mlp = coin();
+    r.matmul = one_of(
+        {Matmul::Wide, Matmul::Fp8, Matmul::Fp8Rowwise, Matmul::Fp8Blockwise, Matmul::Mxfp8, Matmul::Nvfp4});
+    r.graphs = one_of({Graphs::None, Graphs::Layer, Graphs::Full});
+    r.stack = static_cast<Stack>(below(std::size(kStackNames)));
     r.tp_overlap = coin();
     r.dp_overlap = coin();
     r.margin = static_cast<double>(below(60)) / 100;

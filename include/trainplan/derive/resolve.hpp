@@ -87,6 +87,8 @@ inline void resolve_experts(Resolver& r, const RunSpec& run, Recipe& recipe) {
                               return Cell{Value{x, Unit::Count}};
                             });
   recipe.ep_overlap = r.pick("ep_overlap", "EP overlap", run.ep_overlap, false, "default", yes_no);
+  recipe.dispatcher = r.pick("moe_dispatcher", "token dispatcher", run.moe_dispatcher, Dispatcher::AllToAll,
+                             "default", named<Dispatcher>);
 }
 
 /// Loss kernels that a profile describes: "te, native".
@@ -128,6 +130,19 @@ inline void resolve_kernels(Resolver& r, const RunSpec& run, const FrameworkProf
       r.pick("attention_dropout", "attention dropout", run.attention_dropout, false, "default", yes_no);
   recipe.expandable_segments = r.pick("expandable_segments", "expandable allocator segments",
                                       run.expandable_segments, false, "default", yes_no);
+}
+
+/// What time depends on beside the degrees. The stack follows compilation, which is resolved already.
+inline void resolve_execution(Resolver& r, const RunSpec& run, const FrameworkProfile& profile,
+                              Recipe& recipe) {
+  recipe.matmul = r.pick("matmul_precision", "format of matrix products", run.matmul_precision, Matmul::Wide,
+                         "default", named<Matmul>);
+  recipe.graphs =
+      r.pick("cuda_graphs", "CUDA graphs", run.cuda_graphs, Graphs::None, "default", named<Graphs>);
+  const bool compiled = recipe.compile && profile.compiled_stack;
+  recipe.stack = r.pick("stack", "software stack of time constants", run.stack,
+                        compiled ? *profile.compiled_stack : profile.stack,
+                        "default of " + profile.id + (compiled ? ", compiled" : ""), named<Stack>);
 }
 
 }  // namespace detail
@@ -200,6 +215,7 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
              profile.rules.tp_overlap ? "default (needs its launch flag)" : by_profile, detail::yes_no);
   recipe.dp_overlap = r.pick("dp_overlap", "DP overlap", run.dp_overlap, true,
                              "default (needs its launch flags)", detail::yes_no);
+  detail::resolve_execution(r, run, profile, recipe);
   if (model.is_sparse()) detail::resolve_experts(r, run, recipe);
   if (model.mtp_layers > 0)
     recipe.mtp_layers =

@@ -23,6 +23,10 @@ struct Recipe {
   Attention attention = Attention::Flash;
   FlopConvention convention = FlopConvention::Causal;
   CpMode cp_mode = CpMode::Ring;
+  Matmul matmul = Matmul::Wide;
+  Dispatcher dispatcher = Dispatcher::AllToAll;
+  Graphs graphs = Graphs::None;
+  Stack stack = Stack::Unknown;  // whose time constants apply
   bool fused_mlp = true, compile = false, accumulation_fusion = true, expandable_segments = false;
   bool hidden_dropout = false, attention_dropout = false;  // a probability above 0
   bool tp_overlap = true, dp_overlap = true, ep_overlap = false;
@@ -63,6 +67,12 @@ class Problem {
   Problem with(const Checked<FrameworkProfile>& profile) const {
     Problem other = *this;
     other.profile_ = &*profile;
+    return other;
+  }
+  /// The same question with other constants.
+  Problem with(const Checked<Calibration>& calibration) const {
+    Problem other = *this;
+    other.calibration_ = &*calibration;
     return other;
   }
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainplan/spec/execution.hpp"
 #include "trainplan/spec/figure.hpp"
 #include "trainplan/spec/framework_rules.hpp"
 
@@ -149,8 +150,8 @@ struct LossRow {
   std::string source;
 };
 
-/// What selective recompute rebuilds; None: the framework has none. Modules: named parts of a layer. EverySecondMatmul: what stands between
-/// attention kernels and every second matrix product.
+/// What selective recompute rebuilds; None: the framework has none. Modules: named parts of a layer.
+/// EverySecondMatmul: what stands between attention kernels and every second matrix product.
 enum class SelectivePolicy : std::uint8_t { Modules, EverySecondMatmul, None };
 
 /// Buffers of pipeline messages. Torch: one receive buffer for each micro-batch, and all outputs until the
@@ -228,12 +229,14 @@ struct FrameworkProfile {
   bool expert_tensor_parallel = true;  // etp may differ from 1
   bool replicates_key_value = true;    // tp may be a multiple of the key-value heads
   bool interleaving = true;
-  bool causal_flops = true;            // what its own log counts
-  bool scratch_gradients = false;      // one weight-shaped gradient buffer for each shape, kept
-  bool head_gather = false;            // the head keeps its gathered input (sequence parallelism)
-  bool compiles = false;               // torch.compile unless a run says otherwise
-  bool fuses_mlp = true;               // has a fused activation of its own
-  bool weights_expert_output = false;  // routing probabilities are applied after the experts
+  bool causal_flops = true;             // what its own log counts
+  bool scratch_gradients = false;       // one weight-shaped gradient buffer for each shape, kept
+  bool head_gather = false;             // the head keeps its gathered input (sequence parallelism)
+  bool compiles = false;                // torch.compile unless a run says otherwise
+  Stack stack = Stack::Unknown;         // whose time constants apply
+  std::optional<Stack> compiled_stack;  // the same with torch.compile, where that differs
+  bool fuses_mlp = true;                // has a fused activation of its own
+  bool weights_expert_output = false;   // routing probabilities are applied after the experts
   SelectivePolicy selective = SelectivePolicy::Modules;
   PipelineBuffers pipeline_buffers = PipelineBuffers::None;
   Workspaces workspace;

@@ -72,6 +72,10 @@ struct RunSpec {
   std::optional<Attention> attention;
   std::optional<FlopConvention> flop_convention;
   std::optional<CpMode> cp_mode;
+  std::optional<Matmul> matmul_precision;
+  std::optional<Dispatcher> moe_dispatcher;
+  std::optional<Graphs> cuda_graphs;
+  std::optional<Stack> stack;
   std::optional<double> memory_margin, tokens;  // fraction of the gate; token budget of the whole run
   Limits limits;
 };

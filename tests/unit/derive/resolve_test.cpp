@@ -183,6 +183,31 @@ TEST_CASE("loss, compilation and moments follow the framework") {
   CHECK(precise.resolved.recipe.moments == DType::Bf16);
 }
 
+TEST_CASE("the stack of time constants follows the framework and compilation") {
+  CHECK(answer({}).resolved.recipe.stack == Stack::MegatronCore);
+  CHECK(answer({}, "llama8b", "deepspeed").resolved.recipe.stack == Stack::MegatronDeepSpeed);
+  CHECK(answer({}, "llama8b", "torchtitan").resolved.recipe.stack == Stack::TorchtitanCompiled);
+  const Answer eager = answer({{"compile", "false"}}, "llama8b", "torchtitan");
+  CHECK(eager.resolved.recipe.stack == Stack::Torchtitan);
+  CHECK(eager.find("stack")->origin == "default of torchtitan");
+  CHECK(answer({{"stack", "megatron-lm-2022"}}).resolved.recipe.stack == Stack::Megatron2022);
+}
+
+TEST_CASE("how a step is executed: defaults, and what a run says") {
+  const Recipe plain = answer({}, "deepseek-v3").resolved.recipe;
+  CHECK(plain.matmul == Matmul::Wide);
+  CHECK(plain.dispatcher == Dispatcher::AllToAll);
+  CHECK(plain.graphs == Graphs::None);
+  const Recipe told =
+      answer({{"matmul_precision", "mxfp8"}, {"moe_dispatcher", "HybridEP"}, {"cuda_graphs", "full"}},
+             "deepseek-v3")
+          .resolved.recipe;
+  CHECK(told.matmul == Matmul::Mxfp8);
+  CHECK(told.dispatcher == Dispatcher::HybridEp);
+  CHECK(told.graphs == Graphs::Full);
+  CHECK(answer({}).find("moe_dispatcher") == nullptr);  // a dense model has none
+}
+
 TEST_CASE("a loss and moments that the framework does not have are mistakes") {
   const Answer a =
       answer({{"loss", "eager"}, {"moment_dtype", "bf16"}}, "llama8b", "megatron-lm", "run.json");

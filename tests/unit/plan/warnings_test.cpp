@@ -147,6 +147,12 @@ const Row kRows[] = {
        a.run.capacity_factor = 1.25;
        a.run.expert_imbalance = 1.2;
      }},
+    {"dispatcher-without-experts",
+     [](Asked& a) {
+       with_experts(a);
+       a.run.moe_dispatcher = Dispatcher::DeepEp;
+     },
+     [](Asked& a) { a.run.moe_dispatcher = Dispatcher::DeepEp; }},
     {"ep-overlap-without-experts", [](Asked& a) { a.run.ep_overlap = false; },
      [](Asked& a) { a.run.ep_overlap = a.recipe.ep_overlap = true; }},
     {"ep-overlap-without-ep",

@@ -185,6 +185,12 @@ inline constexpr std::array kEffectless{
               return r.ep_overlap.value_or(false) && x.model().is_sparse() && p.ep == 1;
             },
             [](const Problem&, const Plan& p) { return "ep " + text(p.ep); }},
+    Warning{"dispatcher-without-experts", "moe_dispatcher", "come with routed experts, or it has no effect",
+            "leave it out",
+            [](const Problem& x, const Plan&, const RunSpec& r) {
+              return r.moe_dispatcher.has_value() && !x.model().is_sparse();
+            },
+            dense_text},
     Warning{"ep-without-experts", "ep", "come with routed experts, or it has no effect", "leave it out",
             [](const Problem& x, const Plan&, const RunSpec& r) {
               return r.ep.has_value() && !x.model().is_sparse();
