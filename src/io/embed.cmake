@@ -1,4 +1,4 @@
-# Writes OUT: the texts of ROOT/<kind>/<name>.json (PATHS, relative) as trainplan::shipped(), see io/shipped.hpp.
+# Writes OUT: the texts of ROOT/<kind>/<name>.json and .csv (PATHS, relative) as trainplan::shipped(), see io/shipped.hpp.
 cmake_minimum_required(VERSION 3.25)
 
 # A literal longer than 65,536 bytes need not be accepted, so a long text becomes several literals, cut at a line's end.
@@ -21,13 +21,18 @@ function(as_literals text out)
   set(${out} "${result}R\"shipped(${text})shipped\"sv" PARENT_SCOPE)
 endfunction()
 
+# By name as it is shipped: "measured.csv" comes after "measured".
 list(TRANSFORM PATHS REPLACE "\\.json$" "")
 list(SORT PATHS)
 set(rows "")
 foreach(path IN LISTS PATHS)
   get_filename_component(kind ${path} DIRECTORY)
   get_filename_component(name ${path} NAME)
-  file(READ ${ROOT}/${path}.json text)
+  if(path MATCHES "\\.csv$")
+    file(READ ${ROOT}/${path} text)
+  else()
+    file(READ ${ROOT}/${path}.json text)
+  endif()
   string(FIND "${text}" ")shipped\"" clash)
   if(NOT clash EQUAL -1)
     message(FATAL_ERROR "${path} contains the delimiter of the literal")

@@ -7,7 +7,7 @@
 namespace trainplan {
 
 /// kind: a folder of configs/ (models, clusters, accelerators, frameworks, ...). name: the file without
-/// ".json".
+/// ".json"; a table keeps its ".csv".
 struct Shipped {
   std::string_view kind, name, text;
 };

@@ -1,0 +1,19 @@
+/// Tables of measured runs: configs/validation/measured.csv, or a file with the same columns.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "trainplan/report/measured_rows.hpp"
+#include "trainplan/spec/issue.hpp"
+
+namespace trainplan {
+
+/// A local file ending in ".csv", or the shipped table of that name. Nothing when an error was recorded.
+std::optional<MeasuredTable> load_measured(std::string_view name_or_path, Issues& issues);
+std::optional<MeasuredTable> load_measured_text(std::string_view text, std::string_view file, Issues& issues);
+
+/// The name of a table of runs, not of a set in JSON.
+bool is_measured_table(std::string_view name_or_path);
+
+}  // namespace trainplan
