@@ -45,37 +45,41 @@ std::optional<double> rate_option(const char* option, const std::string& text, I
   return positive_option(option, text, kTokens - kSeconds, "900000", issues);
 }
 
-/// One of --step, --tokens-per-second and --tokens-per-second-per-gpu, else the measured step of the run
-/// file.
-MfuQuestion read_question(const MfuOptions& options, const Question& q, Issues& issues) {
+/// One of --step, --tokens-per-second and --tokens-per-second-per-gpu; a rate of one GPU is not yet that of
+/// all.
+MfuQuestion read_options(const MfuOptions& options, Issues& issues) {
   MfuQuestion out;
   const int given = !options.step.empty() + !options.rate.empty() + !options.gpu_rate.empty();
-  const auto& logged = q.run.gap.measured;
-  if (given > 1 || (given == 0 && !logged))
+  if (given > 1)
     issues.add({.rule = "usage",
                 .pointer = "--step",
-                .got = given == 0 ? "" : std::to_string(given) + " measurements",
-                .must = "be given alone or left out for --tokens-per-second or --tokens-per-second-per-gpu",
-                .hint = "try --step 4.5s"});
-  if (given == 0 && logged) {
-    out.step = logged->value;
-    out.origin = q.run.origin + " /gap/measured";
-  }
-  if (!options.step.empty()) {
-    out.step = positive_option("--step", options.step, kSeconds, "4.5s", issues);
-    out.origin = "option --step";
-  }
-  if (!options.rate.empty()) {
-    out.rate = rate_option("--tokens-per-second", options.rate, issues);
-    out.origin = "option --tokens-per-second";
-  }
-  if (!options.gpu_rate.empty()) {
-    out.rate = rate_option("--tokens-per-second-per-gpu", options.gpu_rate, issues);
-    if (out.rate) *out.rate *= static_cast<double>(q.planner().problem().cluster().gpus());
-    out.origin = "option --tokens-per-second-per-gpu x GPUs";
-  }
+                .got = std::to_string(given) + " measurements",
+                .must = "be the only one: --step, --tokens-per-second or --tokens-per-second-per-gpu",
+                .hint = "leave the others out"});
+  out.step = positive_option("--step", options.step, kSeconds, "4.5s", issues);
+  out.rate = options.gpu_rate.empty() ? rate_option("--tokens-per-second", options.rate, issues)
+                                      : rate_option("--tokens-per-second-per-gpu", options.gpu_rate, issues);
+  out.origin = out.step                   ? "option --step"
+               : options.gpu_rate.empty() ? "option --tokens-per-second"
+                                          : "option --tokens-per-second-per-gpu x GPUs";
   out.peak = positive_option("--peak", options.peak, kFlops - kSeconds, "989TFLOP/s", issues);
   return out;
+}
+
+/// What the run knows: its measured step where no option gives one, and its number of GPUs.
+void complete(MfuQuestion& question, const MfuOptions& options, const Question& q, Issues& issues) {
+  if (question.rate && !options.gpu_rate.empty())
+    *question.rate *= static_cast<double>(q.planner().problem().cluster().gpus());
+  if (!options.step.empty() || !options.rate.empty() || !options.gpu_rate.empty()) return;
+  if (const auto& logged = q.run.gap.measured) {
+    question.step = logged->value;
+    question.origin = q.run.origin + " /gap/measured";
+    return;
+  }
+  issues.add({.rule = "missing",
+              .pointer = "--step",
+              .must = "be given, or --tokens-per-second or --tokens-per-second-per-gpu",
+              .hint = "try --step 4.5s"});
 }
 
 /// Twice the dense peak is the one with 2:4 sparsity, which no dense product reaches.
@@ -112,11 +116,12 @@ void refuse_beyond_peak(const MfuOptions& options, const MfuCost<double>& cost, 
 int run_mfu(MfuOptions& options) {
   Issues issues;
   if (!words_name_a_run("mfu", options.run.words, issues)) return emit(issues, options.output);
-  take_convention(options.run, issues);
+  take_convention(options.run, false, issues);
+  MfuQuestion question = read_options(options, issues);
   const auto q = Question::open(options.run.words, options.run, issues);
   if (!q) return emit(issues, options.output);
   const Problem& problem = q->planner().problem();
-  const MfuQuestion question = read_question(options, *q, issues);
+  complete(question, options, *q, issues);
   refuse_sparse_peak(options, question, problem.cluster().accelerator.bf16_dense, issues);
   if (issues.has_errors()) return emit(issues, options.output);
   const std::vector<Anchor> figures = anchors();

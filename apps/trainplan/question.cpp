@@ -72,12 +72,12 @@ void take_convention(RunOptions& options, bool kernels, Issues& issues) {
   for (auto& [key, text] : options.fields) {
     if (key == "attention" && is_one_of(text, kConventionNames)) key = "flop_convention";
     if (key == "attention" && !(kernels && is_one_of(text, kAttentionNames))) {
-      issues.add(
-          {.rule = "choice",
-           .pointer = "--attention",
-           .got = text,
-           .must = "be causal or full (how attention FLOPs are counted), or flash or unfused (the kernel)",
-           .hint = "try full"});
+      issues.add({.rule = "choice",
+                  .pointer = "--attention",
+                  .got = text,
+                  .must = std::string("be causal or full: how attention FLOPs are counted") +
+                          (kernels ? "; or flash or unfused: the kernel" : ""),
+                  .hint = "try full"});
       continue;
     }
     if (key == "flop_convention") {

@@ -27,8 +27,8 @@ struct RunOptions {
 bool words_name_a_run(const std::string& command, const std::vector<std::string>& words, Issues& issues);
 
 /// `gap` and `mfu` spell the convention of attention FLOPs `--attention causal` or `full` too: the words of
-/// the kernel, flash and unfused, are others. Moves it to its own field; a word that is neither is recorded. Without
-/// `kernels` those of the kernel are refused too.
+/// the kernel, flash and unfused, are others. Moves it to its own field; a word that is neither is recorded.
+/// Without `kernels` those of the kernel are refused too.
 void take_convention(RunOptions& options, bool kernels, Issues& issues);
 
 /// Adds the positional words (named `what`) and one option for each run field, and --pin.

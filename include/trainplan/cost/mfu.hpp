@@ -14,8 +14,8 @@ namespace trainplan {
 /// Exactly one of step (seconds) and rate (tokens per second of the whole cluster) is known; origin says who
 /// gave it. peak: in place of the cluster's.
 struct MfuQuestion {
-  std::optional<double> step, rate, peak;
-  std::string origin;
+  std::optional<double> step{}, rate{}, peak{};  // braces: may be left out of an initialiser
+  std::string origin{};
 };
 
 /// Under one convention. selective: core attention runs again; full: every layer does.

@@ -117,7 +117,9 @@ inline std::string norm_text(LossItem item, const Plan& p) {
     case LossItem::ExposedComm:
       return "70B on 1,024 H100 at 4M tokens: TP 0.2 to 0.4 s, tail of DP 0.05 to 0.1 s";
     case LossItem::Recompute:
-      return "recompute " + std::string(name_of(p.recompute)) + ", share of the kernel time";
+      return p.recompute == Recompute::None
+                 ? "no recompute"
+                 : "recompute " + std::string(name_of(p.recompute)) + ", share of the kernel time";
     case LossItem::DataWait: return "loading is hidden";
     case LossItem::Kernel: return "GEMMs at 70 to 75 % of peak, 15 to 20 % of the time in other kernels";
     case LossItem::Launch: return "a step at micro-batch 1 with 16 micro-batches x 20 layers";
@@ -164,11 +166,17 @@ inline std::string look_at(Repair r) {
   return "";
 }
 
-inline std::string items_text(Repair r) {
-  std::string text;
-  for (const LossItem i : kAllLossItems)
-    if (repair_of(i) == r) text.append(text.empty() ? "" : ", ").append(name_of(i));
-  return text;
+/// "exposed_comm; not measured: kernel, launch".
+template <class N>
+std::string items_text(Repair r, const GapCost<N>& c) {
+  std::string known, open;
+  for (const LossItem i : kAllLossItems) {
+    if (repair_of(i) != r) continue;
+    std::string& text = c.rows[index_of(i)].measured ? known : open;
+    text.append(text.empty() ? "" : ", ").append(name_of(i));
+  }
+  if (open.empty()) return known;
+  return known + (known.empty() ? "not measured: " : "; not measured: ") + open;
 }
 
 template <class N>
@@ -195,11 +203,13 @@ Section gap_repair_section(const GapAnswer<N>& a) {
   };
   for (std::size_t k = 0; k < kRepairs.size(); ++k) {
     const std::string name(name_of(kRepairs[k]));
-    row(Value{static_cast<double>(k + 1), Unit::Count}, name, a.repair[k], items_text(kRepairs[k]));
+    row(Value{static_cast<double>(k + 1), Unit::Count}, name, a.repair[k], items_text(kRepairs[k], a.cost));
     look.sentences.push_back({name + ": " + look_at(kRepairs[k])});
   }
   if (!a.cost.all_measured())
     row(Cell{}, "not measured", a.repair.back(), "the other items and the residual: trace one step");
+  else if (value_of(a.cost.unknown) > 0)
+    row(Cell{}, "not explained", a.repair.back(), "the residual: no item explains it");
   s.blocks.push_back(std::move(table));
   s.blocks.push_back(std::move(look));
   return s;

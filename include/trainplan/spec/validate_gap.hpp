@@ -1,7 +1,8 @@
 /// Rules of a measured step: what no step can be, whatever the plan.
 #pragma once
 
-#include <cstdio>
+#include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,12 +14,12 @@ namespace trainplan {
 
 namespace detail {
 
-/// "6.2 s".
-inline std::string seconds_text(double s) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.4g s", s);
-  return text;
+inline std::string rounded(double v, std::chars_format format, int digits) {
+  char text[400];  // the longest double in fixed notation fits
+  return {text, std::to_chars(text, text + sizeof text, v, format, digits).ptr};
 }
+/// "6.2 s".
+inline std::string seconds_text(double s) { return rounded(s, std::chars_format::general, 4) + " s"; }
 
 /// Records mistakes about figures of a gap, each where its figure stands: an option, or the run file.
 class GapJudge {
@@ -97,16 +98,14 @@ inline void judge_gap(const GapSpec& gap, const std::string& file, double ideal,
 inline void judge_points(const GapSpec& gap, const std::string& file, double exact, bool quoted,
                          Issues& issues) {
   if (!gap.points || quoted) return;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", exact);
-  issues.add(
-      {.level = Severity::Warning,
-       .rule = "points-of-gap",
-       .file = gap.points->option ? "" : file,
-       .pointer = gap.points->option ? "--points" : "/gap/points",
-       .got = std::to_string(static_cast<int>(gap.points->value)),
-       .must = std::string("round the ") + text + " points between target and measurement, which are used",
-       .hint = std::string("leave it out, or try --points ") + text});
+  const std::string points = detail::rounded(exact, std::chars_format::fixed, 2);
+  issues.add({.level = Severity::Warning,
+              .rule = "points-of-gap",
+              .file = gap.points->option ? "" : file,
+              .pointer = gap.points->option ? "--points" : "/gap/points",
+              .got = detail::rounded(gap.points->value, std::chars_format::general, 4),
+              .must = "round the " + points + " points between target and measurement, which are used",
+              .hint = "leave it out, or try --points " + points});
 }
 
 }  // namespace trainplan
