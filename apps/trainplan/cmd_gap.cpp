@@ -32,13 +32,17 @@ void lay_over(const GapOptions& options, GapSpec& gap, Issues& issues) {
     set_gap_field(gap, *field, text, true, issues, {.pointer = "--" + std::string(field->key)});
   for (const std::string& pair : options.items) set_gap_pair(gap, GapColumn::Measured, pair, issues);
   for (const std::string& pair : options.budgets) set_gap_pair(gap, GapColumn::Budget, pair, issues);
+}
+
+/// The step must be measured; a wrong figure for it has its own mistake.
+void require_measured(const GapOptions& options, const GapSpec& gap, Issues& issues) {
   const bool said = std::any_of(options.fields.begin(), options.fields.end(),
                                 [](const auto& field) { return field.first->key == "measured"; });
-  if (!gap.measured && !said)
-    issues.add({.rule = "missing",
-                .pointer = "--measured",
-                .must = "be given, or stand in the run file: seconds of one optimizer step",
-                .hint = "try --measured 6.2s"});
+  if (gap.measured || said) return;
+  issues.add({.rule = "missing",
+              .pointer = "--measured",
+              .must = "be given, or stand in the run file: seconds of one optimizer step",
+              .hint = "try --measured 6.2s"});
 }
 
 int run_gap(GapOptions& options) {
@@ -48,6 +52,7 @@ int run_gap(GapOptions& options) {
   const auto question = Question::load(options.run.words, options.run, issues);
   GapSpec alone;  // without a run the options are read all the same, for their mistakes
   lay_over(options, question ? question->run.gap : alone, issues);
+  if (question) require_measured(options, question->run.gap, issues);
   const auto derivation = question && !issues.has_errors() ? question->answer(issues) : std::nullopt;
   if (!derivation) return emit(issues, options.output);
   const Trial& t = derivation->chosen;

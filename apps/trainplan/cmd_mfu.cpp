@@ -40,9 +40,8 @@ std::optional<double> positive_option(const char* option, const std::string& tex
 
 /// A rate as people log it: a bare number is tokens per second.
 std::optional<double> rate_option(const char* option, const std::string& text, Issues& issues) {
-  const Measure bare = parse_quantity(text, kTokens);
-  if (!text.empty() && bare && bare.value > 0) return bare.value;
-  return positive_option(option, text, kTokens - kSeconds, "900000", issues);
+  const bool bare = !text.empty() && static_cast<bool>(parse_quantity(text, kTokens));
+  return positive_option(option, bare ? text + " tokens/s" : text, kTokens - kSeconds, "900000", issues);
 }
 
 /// One of --step, --tokens-per-second and --tokens-per-second-per-gpu; a rate of one GPU is not yet that of

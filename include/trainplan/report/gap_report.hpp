@@ -234,7 +234,7 @@ Report gap_report(const Trial& t, const GapSpec& gap, const GapAnswer<N>& a, con
   r.sections.push_back(detail::gap_item_section(a.cost));
   r.sections.push_back(detail::gap_repair_section(a));
   r.sections.push_back(detail::gap_range_section(a, t.plan));
-  r.sections.push_back(worth_section(t.problem, ledger, "the planned step"));
+  r.sections.push_back(worth_section(t.problem, ledger, "the planned step", "token budget / goodput"));
   if (detailed) r.sections.push_back(formula_section(ledger, {"gap.", "cost."}));
   return r;
 }

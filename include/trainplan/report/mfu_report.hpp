@@ -129,7 +129,7 @@ Report mfu_report(const Problem& problem, const std::vector<Setting>& settings, 
   r.sections.push_back(detail::utilisation_section(c));
   r.sections.push_back(detail::mfu_step_section(c, question));
   r.sections.push_back(detail::band_section(c, problem, anchors));
-  r.sections.push_back(worth_section(problem, ledger, "the measured step"));
+  r.sections.push_back(worth_section(problem, ledger, "the measured step", "failures not counted"));
   if (detailed) r.sections.push_back(formula_section(ledger, {"compute.", "mfu.", "cost."}));
   return r;
 }

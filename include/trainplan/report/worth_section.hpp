@@ -12,13 +12,15 @@
 
 namespace trainplan {
 
-/// The ledger holds the items of money_cost. Without a price there are no dollars, and it says so.
-inline Section worth_section(const Problem& problem, const Ledger& ledger, const std::string& at) {
+/// The ledger holds the items of money_cost; `run` says what the time of the run counts. Without a price
+/// there are no dollars, and it says so.
+inline Section worth_section(const Problem& problem, const Ledger& ledger, const std::string& at,
+                             const std::string& run) {
   Section s{"worth", "What an MFU point is worth", {}};
   const Figure& price = problem.cluster().price;
   Facts f{"point", {}};
   f.facts.push_back({"at", "at", at, "first order: the time of the run / (100 MFU)", ""});
-  add_fact(f, ledger, "cost.run_time", "run_time", Unit::Days, "token budget / goodput");
+  add_fact(f, ledger, "cost.run_time", "run_time", Unit::Days, run);
   add_fact(f, ledger, "cost.mfu_point_share", "throughput", Unit::Share);
   add_fact(f, ledger, "cost.mfu_point_time", "time", Unit::Days,
            problem.recipe.tokens ? "of that run" : "of a run of 30 days (no --tokens given)");
