@@ -62,7 +62,9 @@ std::vector<Listed> list_shipped(std::string_view kind) {
     const auto root = parse_json(s.text, s.name, ignored);
     const bool object = root && root->is_object();
     Listed entry{.name = std::string(s.name), .title = {}, .aliases = {}};
-    if (object && root->contains("name") && root->at("name").is_string()) entry.title = root->at("name");
+    for (const char* key : {"name", "_about"})  // a run has no name of its own
+      if (object && entry.title.empty() && root->contains(key) && root->at(key).is_string())
+        entry.title = root->at(key);
     if (object) entry.aliases = aliases_of(*root);
     out.push_back(std::move(entry));
   }

@@ -314,6 +314,20 @@ inline Report constant_list_report(const Calibration& c, const std::vector<Ancho
   return r;
 }
 
+/// A shipped run; about: what it shows.
+struct ListedRun {
+  std::string name, model, cluster, about;
+};
+
+inline Report run_list_report(const std::vector<ListedRun>& runs) {
+  detail::Rows rows;
+  for (const ListedRun& r : runs) rows.push_back({Code{r.name}, Code{r.model}, Code{r.cluster}, r.about});
+  return detail::table_report(
+      "runs", "Shipped runs",
+      {{"name", "name"}, {"model", "model"}, {"cluster", "cluster"}, {"about", "what it shows"}},
+      std::move(rows));
+}
+
 /// A family of models: its model_type spellings and what that name decides.
 struct ListedFamily {
   std::string types, attention, mlp, norms, biases, tables;
