@@ -55,6 +55,14 @@ constexpr Field<StackConstants> kStack[] = {
 };
 constexpr std::string_view kOther = "other";
 
+/// The entry of an accelerator, made when there is none.
+AcceleratorConstants& constants_of(Calibration& c, const std::string& id) {
+  for (AcceleratorConstants& a : c.accelerators)
+    if (a.id == id) return a;
+  c.accelerators.push_back({.id = id});
+  return c.accelerators.back();
+}
+
 /// The figures that an object gives; the others keep what they had.
 template <class T, std::size_t K>
 std::vector<std::string_view> read_figures(const Reader& in, const Field<T> (&fields)[K], T& out) {
@@ -66,23 +74,29 @@ std::vector<std::string_view> read_figures(const Reader& in, const Field<T> (&fi
   return keys;
 }
 
+/// The constants of another accelerator, which the file or what lies below it gives.
+void read_same(const Reader& in, const std::string& id, const std::string& other, Calibration& c) {
+  const AcceleratorConstants same = c.of(other);
+  if (id == kOther || same.id != other || !same.same_as.empty())
+    return in.refuse(id, "same-accelerator", "name an accelerator that has constants of its own",
+                     "give its constants");
+  AcceleratorConstants& a = constants_of(c, id);
+  a = same;
+  a.id = id;
+  a.same_as = other;
+}
+
 void read_accelerators(const Reader& in, Calibration& c) {
   for (const auto& [id, value] : in.node().items()) {
-    if (id.starts_with('_')) continue;
+    if (id.starts_with('_') || value.is_string()) continue;
     const auto object = in.object(id);
     if (!object) continue;
-    AcceleratorConstants a = c.of(id);
-    if (a.id != id) a = {};
-    object->allow(read_figures(*object, kAccelerator, id == kOther ? c.other_accelerator : a));
-    if (id == kOther) continue;
-    a.id = id;
-    auto& all = c.accelerators;
-    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& x) { return x.id == id; });
-    if (same == all.end())
-      all.push_back(std::move(a));
-    else
-      *same = std::move(a);
+    AcceleratorConstants& a = id == kOther ? c.other_accelerator : constants_of(c, id);
+    a.same_as.clear();
+    object->allow(read_figures(*object, kAccelerator, a));
   }
+  for (const auto& [id, value] : in.node().items())
+    if (!id.starts_with('_') && value.is_string()) read_same(in, id, value.get<std::string>(), c);
 }
 
 void read_stacks(const Reader& in, Calibration& c) {

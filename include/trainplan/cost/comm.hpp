@@ -324,7 +324,11 @@ DataTraffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in,
                                       Params<typename R::Num> params, Count<typename R::Num> layers,
                                       Count<typename R::Num> m) {
   using N = typename R::Num;
-  const auto width = width_leaf(rec, problem, "w", row);
+  const bool low = problem.profile().low_gathers && problem.recipe.matmul != Matmul::Wide &&
+                   row.collective == Collective::AllGather;
+  auto width = width_leaf(rec, problem, "w", row);
+  if (low)
+    width = width * rec.template in<Count<N>>({"f_low", "8 bits over 16", "run /matmul_precision"}, 0.5);
   const Params<N> share = row.group == Group::Replicate ? params / ways(in, Group::Shard, kind) : params;
   const Bytes<N> payload = parameter_bytes(share, width);
   const Count<N> n = ways(in, row.group, kind);

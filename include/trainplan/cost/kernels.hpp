@@ -97,6 +97,9 @@ inline double kernel_share(AttentionKernel kernel, const Accelerator& a) {
   return 1;
 }
 
+/// fp4 products reach less of their peak than those in fp8.
+inline constexpr double kFp4Share = 0.7;
+
 /// Rate for a head size over that for 128: smaller heads, and keys that are wider than values.
 inline double head_share(const ModelSpec& m) { return m.is_latent() ? 0.85 : m.head_dim < 128 ? 0.9 : 1; }
 
@@ -119,7 +122,9 @@ Rates<typename R::Num> sustained_rates(R& rec, const Inputs<typename R::Num>& in
     out.low = rec.apply(
         sustained_rate, {"rate.low_products", "R_low", "matrix products in fp8 or fp4"},
         figure<FlopsPerSec<N>>(rec, "P_low", fp4 ? "dense fp4 peak" : "dense fp8 peak", low_peak(problem)),
-        figure<Count<N>>(rec, "e_low", "share of the peak, fp8 and fp4", sku.low_gemm));
+        figure<Count<N>>(rec, "e_low", "share of the peak, fp8", sku.low_gemm) *
+            rec.template in<Count<N>>({"f_4", "share of fp4 products over that of fp8", "run /matmul_precision"},
+                                      fp4 ? detail::kFp4Share : 1));
     out.half_depth_low = out.half_depth * rec.template in<Count<N>>(
                                               {"f_K", "depth that the format needs over 16 bits",
                                                "run /matmul_precision"},

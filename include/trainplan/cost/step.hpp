@@ -78,7 +78,8 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
   return rec.item({"step.exposed_dp", "t_dp_exp", "data parallel"}, 1.0 * shown.total());
 }
 
-/// Messages between stages: plain schedules wait for each, interleaved ones send behind other chunks.
+/// Messages between stages: plain schedules wait for each, interleaved ones send behind other chunks. Each
+/// tensor-parallel rank sends its part and the receivers gather it (megatron-2021, section 4.1).
 template <Recorder R>
 Seconds<typename R::Num> exposed_pipeline(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                           const Plan& plan, Tokens<typename R::Num> tokens,
@@ -90,7 +91,7 @@ Seconds<typename R::Num> exposed_pipeline(R& rec, const Inputs<typename R::Num>&
   const auto two = rec.template in<Count<N>>({"n_2", "ranks of a message", "pipeline"}, 2);
   const auto message =
       rec.apply(collective_time, {"traffic.pp", "t_m", "one message between stages"},
-                layer_message_bytes(tokens, in.hidden, in.element) / hidden_ways(in, plan), link.rate, two, link.hop);
+                layer_message_bytes(tokens, in.hidden, in.element) / in.tp, link.rate, two, link.hop);
   return rec.item(item, 2.0 * m * message);
 }
 

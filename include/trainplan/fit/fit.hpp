@@ -62,6 +62,7 @@ class Fit {
     Figure& figure = constant.in(trial);
     const double before = figure.value;
     figure.value *= std::exp(step);
+    trial.follow();
     if (!legal(trial)) return false;
     const auto pull = [&](double v) { return options_.prior * std::log(v / start) * std::log(v / start); };
     const Checked<Calibration> constants = checked(trial);

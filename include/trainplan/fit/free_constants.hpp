@@ -22,6 +22,7 @@ struct FreeConstant {
   Figure StackConstants::*of_stack = nullptr;
   bool only_low = false;  // moves runs with products in fp8 or fp4 only
 
+  /// The figure; accelerators that share it follow only when the constants are told to.
   Figure& in(Calibration& c) const {
     if (scope == Scope::Global) return c.time.*of_time;
     if (scope == Scope::Stack) return c.stacks[static_cast<std::size_t>(stack)].*of_stack;
@@ -36,6 +37,9 @@ struct FreeConstant {
     return scope == Scope::Global || o.accelerator() == accelerator;
   }
 };
+
+/// The stack that others are slower than: its slowdown is 1, since only products with shares of peak count.
+inline constexpr Stack kReferenceStack = Stack::MegatronCore;
 
 /// Of the accelerators and stacks that the observations have: shares of peak, host time and slowdown.
 inline std::vector<FreeConstant> local_constants(std::span<const Observation> observations) {
@@ -59,7 +63,8 @@ inline std::vector<FreeConstant> local_constants(std::span<const Observation> ob
   }
   for (const Stack s : stacks)
     for (const auto figure : {&StackConstants::host_per_layer, &StackConstants::slowdown})
-      out.push_back({.scope = Scope::Stack, .stack = s, .of_stack = figure});
+      if (s != kReferenceStack || figure != &StackConstants::slowdown)
+        out.push_back({.scope = Scope::Stack, .stack = s, .of_stack = figure});
   return out;
 }
 

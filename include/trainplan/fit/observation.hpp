@@ -21,7 +21,11 @@ struct Observation {
       : problem(p), plan(l), measured(seconds), group(std::move(g)), stage(fullest_stage(p, l)) {}
 
   bool is_low() const { return problem.recipe.matmul != Matmul::Wide; }
-  const std::string& accelerator() const { return problem.cluster().accelerator.id; }
+  /// The accelerator whose constants apply.
+  const std::string& accelerator() const {
+    const AcceleratorConstants& a = problem.accelerator();
+    return a.same_as.empty() ? a.id : a.same_as;
+  }
   Stack stack() const { return problem.recipe.stack; }
 
   double predicted(const Checked<Calibration>& calibration) const {

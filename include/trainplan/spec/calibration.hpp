@@ -31,9 +31,10 @@ struct TimeConstants {
 
 /// What one accelerator (SKU and power limit) sustains, as shares of its dense peaks.
 struct AcceleratorConstants {
-  std::string id;         // empty: an accelerator that nobody measured
-  Figure gemm, low_gemm;  // best rate of matrix products in 16 bits and in fp8 or fp4
-  Figure attention;       // best rate of its best attention kernel in 16 bits
+  std::string id{};         // empty: an accelerator that nobody measured
+  Figure gemm{}, low_gemm{};  // best rate of matrix products in 16 bits and in fp8
+  Figure attention{};         // best rate of its best attention kernel in 16 bits
+  std::string same_as{};      // the accelerator whose constants these are
 };
 
 /// Which generation of attention kernels a stack runs. Best: written for the accelerator.
@@ -67,6 +68,16 @@ struct Calibration {
     for (const AcceleratorConstants& a : accelerators)
       if (a.id == accelerator) return a;
     return other_accelerator;
+  }
+  /// Accelerators that share the constants of another one take them over.
+  void follow() {
+    for (AcceleratorConstants& a : accelerators) {
+      if (a.same_as.empty()) continue;
+      const AcceleratorConstants& base = of(a.same_as);
+      a.gemm = base.gemm;
+      a.low_gemm = base.low_gemm;
+      a.attention = base.attention;
+    }
   }
   const StackConstants& of(Stack stack) const { return stacks[static_cast<std::size_t>(stack)]; }
 };
