@@ -75,7 +75,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, Format format
     const std::string name = given.empty() ? "trainplan" : "trainplan " + given.back()->get_name();
     issues.add({.rule = "usage", .pointer = name + ": " + error.what(), .hint = "see " + name + " --help"});
   }
-  return emit(issues, OutputOptions{.format = format, .file = {}});
+  return emit(issues, OutputOptions{.format = format, .file = {}, .csv = false});
 }
 
 int run(int argc, char** argv) {

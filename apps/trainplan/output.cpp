@@ -11,7 +11,9 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "exit_code.hpp"
 
@@ -86,14 +88,20 @@ void complain(std::string_view text) { write_all(STDERR_FILENO, text); }
 
 }  // namespace
 
-void add_output_options(CLI::App& command, OutputOptions& options) {
+void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv) {
   const std::map<std::string, Format> formats{
       {"text", Format::Text}, {"markdown", Format::Markdown}, {"json", Format::Json}};
+  std::vector<std::string> names{"text", "markdown", "json"};
+  if (with_csv) names.emplace_back("csv");
   command
       .add_option_function<std::string>(
-          "--format", [formats, &options](const std::string& name) { options.format = formats.at(name); },
-          "text, markdown or json (default text)")
-      ->check(CLI::IsMember({"text", "markdown", "json"}))
+          "--format",
+          [formats, &options](const std::string& name) {
+            options.csv = name == "csv";
+            if (!options.csv) options.format = formats.at(name);
+          },
+          with_csv ? "text, markdown, json or csv (default text)" : "text, markdown or json (default text)")
+      ->check(CLI::IsMember(names))
       ->type_name("FORMAT");
   command.add_option("-o,--output", options.file, "write to this file instead of standard output")
       ->type_name("FILE");

@@ -12,14 +12,16 @@ class App;
 
 namespace trainplan {
 
-/// file: empty for standard output.
+/// file: empty for standard output. csv: the rows alone, in place of a format.
 struct OutputOptions {
   Format format = Format::Text;
   std::string file;
+  bool csv = false;
 };
 
-/// Adds --format and -o/--output; `options` must live until the command has run.
-void add_output_options(CLI::App& command, OutputOptions& options);
+/// Adds --format and -o/--output; `options` must live until the command has run. with_csv: the command has
+/// rows to write.
+void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv = false);
 
 /// Writes the report. BadInput when it cannot be written, else DoesNotFit or Fits by the verdict.
 int emit(const Report& report, const OutputOptions& options);

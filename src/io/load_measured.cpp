@@ -27,7 +27,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double kGiB = 0x1p30;
-constexpr std::string_view kTableSuffix = ".csv";
+constexpr std::string_view kTableSuffix = ".csv", kShippedRuns = "measured.csv";
 
 /// "/tp must be ...": the first mistake of a text that was put together here.
 std::string first_error(const Issues& issues) {
@@ -224,6 +224,21 @@ const Shipped* shipped_table(std::string_view name) {
   return nullptr;
 }
 
+std::optional<MeasuredTable> read_table(std::string_view text, std::string_view file, bool bounds,
+                                        Issues& issues) {
+  const std::size_t first = issues.all().size();
+  const auto records = parse_csv(text, file, issues);
+  if (!records) return std::nullopt;
+  std::vector<MeasuredLine> lines = measured_lines(*records, file, issues);
+  const MeasuredRules rules(issues);
+  if (errors_since(issues, first)) return std::nullopt;
+  MeasuredTable table{name_of_table(file), std::string(file), {}, {}};
+  if (bounds) table.bounds = rules.bounds();
+  TableLoader loader(rules);
+  for (MeasuredLine& line : lines) table.rows.push_back(loader.load(std::move(line)));
+  return table;
+}
+
 }  // namespace
 
 bool is_measured_table(std::string_view name) {
@@ -232,25 +247,21 @@ bool is_measured_table(std::string_view name) {
 
 std::optional<MeasuredTable> load_measured_text(std::string_view text, std::string_view file,
                                                 Issues& issues) {
-  const std::size_t first = issues.all().size();
-  const auto records = parse_csv(text, file, issues);
-  if (!records) return std::nullopt;
-  std::vector<MeasuredLine> lines = measured_lines(*records, file, issues);
-  const MeasuredRules rules(issues);
-  if (errors_since(issues, first)) return std::nullopt;
-  MeasuredTable table{name_of_table(file), std::string(file), {}, rules.bounds()};
-  TableLoader loader(rules);
-  for (MeasuredLine& line : lines) table.rows.push_back(loader.load(std::move(line)));
-  return table;
+  return read_table(text, file, false, issues);
+}
+
+std::optional<MeasuredTable> shipped_runs(Issues& issues) {
+  const Shipped* table = shipped_table(kShippedRuns);
+  return table == nullptr ? std::nullopt : read_table(table->text, table->name, true, issues);
 }
 
 std::optional<MeasuredTable> load_measured(std::string_view name, Issues& issues) {
-  const Shipped* table = shipped_table(name);
   std::error_code failed;
+  const Shipped* table = shipped_table(name);
   if (table != nullptr && !std::filesystem::exists(std::filesystem::path(name), failed))
-    return load_measured_text(table->text, std::string(table->name), issues);
+    return read_table(table->text, table->name, true, issues);
   const auto text = read_file(std::string(name), issues);
-  return text ? load_measured_text(*text, name, issues) : std::nullopt;
+  return text ? read_table(*text, name, false, issues) : std::nullopt;
 }
 
 }  // namespace trainplan

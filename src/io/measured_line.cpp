@@ -52,7 +52,7 @@ class TableReader {
   std::array<std::size_t, kColumns> places_{};  // of each column in the file; npos: not there
   std::set<std::string> ids_;
 
-  void refuse(int line, std::string rule, std::string column, std::string_view got, std::string must,
+  void refuse(Place at, std::string rule, std::string column, std::string_view got, std::string must,
               std::string hint) {
     issues_.add({.rule = std::move(rule),
                  .file = std::string(file_),
@@ -60,7 +60,8 @@ class TableReader {
                  .got = clipped(got),
                  .must = std::move(must),
                  .hint = std::move(hint),
-                 .line = line});
+                 .line = at.line,
+                 .column = at.column});
   }
 
   void read_header(const CsvRecord& header) {
@@ -77,23 +78,24 @@ class TableReader {
                      .pointer = clipped(name),
                      .must = "be a column of the table, or it is not read",
                      .hint = suggestion(name, names),
-                     .line = header.line});
+                     .line = header.places[at].line,
+                     .column = header.places[at].column});
       } else if (places_[place] != std::string::npos) {
-        refuse(header.line, "twice", name, name, "be the name of one column", "remove one of the two");
+        refuse(header.places[at], "twice", name, name, "be the name of one column", "remove one of the two");
       } else {
         places_[place] = at;
       }
     }
     for (std::size_t c = 0; c < kColumns; ++c)
       if (kMeasuredColumns[c].required && places_[c] == std::string::npos)
-        refuse(header.line, "missing-column", std::string(kMeasuredColumns[c].name), "nothing",
+        refuse(header.places.front(), "missing-column", std::string(kMeasuredColumns[c].name), "nothing",
                "be a column of the table", "add it to the first line; cells may be empty");
   }
 
-  void check(const MeasuredColumn& column, int line, const std::string& cell) {
+  void check(const MeasuredColumn& column, Place at, const std::string& cell) {
     if (is_legal(column, cell)) return;
     const bool whole = column.kind == CellKind::Whole;
-    refuse(line, whole ? "integer" : "number", std::string(column.name), cell,
+    refuse(at, whole ? "integer" : "number", std::string(column.name), cell,
            whole ? "be a whole number above zero, or empty" : "be a number above zero, or empty",
            whole ? "try 1" : "try 1.5");
   }
@@ -103,14 +105,14 @@ class TableReader {
     for (std::size_t c = 0; c < kColumns; ++c) {
       if (places_[c] == std::string::npos || places_[c] >= record.cells.size()) continue;
       cells[c] = stripped(record.cells[places_[c]]);
-      check(kMeasuredColumns[c], record.line, cells[c]);
+      check(kMeasuredColumns[c], record.places[places_[c]], cells[c]);
     }
     MeasuredLine line(record.line, std::move(cells));
     const std::string& id = line.text("id");
-    if (id.empty())
-      refuse(record.line, "missing-id", "id", "nothing", "name the row", "try source/configuration");
+    const Place id_at = record.places[places_[0]];
+    if (id.empty()) refuse(id_at, "missing-id", "id", "nothing", "name the row", "try source/configuration");
     if (!id.empty() && !ids_.insert(id).second)
-      refuse(record.line, "twice", "id", id, "be the id of one row", "remove one of the two rows");
+      refuse(id_at, "twice", "id", id, "be the id of one row", "remove one of the two rows");
     return line;
   }
 
@@ -120,7 +122,7 @@ class TableReader {
   std::vector<MeasuredLine> read(const std::vector<CsvRecord>& records) {
     std::vector<MeasuredLine> lines;
     if (records.empty()) {
-      refuse(1, "empty", "", "no line", "have a line of column names and one line for each run",
+      refuse({1, 1}, "empty", "", "no line", "have a line of column names and one line for each run",
              "take the first line of configs/validation/measured.csv");
       return lines;
     }
@@ -130,7 +132,7 @@ class TableReader {
       if (issues_.all()[i].level == Severity::Error) return lines;
     for (std::size_t r = 1; r < records.size(); ++r) {
       if (records[r].cells.size() != records.front().cells.size())
-        refuse(records[r].line, "cells", "", std::to_string(records[r].cells.size()) + " cells",
+        refuse(records[r].places.front(), "cells", "", std::to_string(records[r].cells.size()) + " cells",
                "have as many cells as the first line, " + std::to_string(records.front().cells.size()),
                "put a cell with commas into quotes");
       else

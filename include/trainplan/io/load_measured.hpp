@@ -9,9 +9,13 @@
 
 namespace trainplan {
 
-/// A local file ending in ".csv", or the shipped table of that name. Nothing when an error was recorded.
+/// A local file, or the shipped table of that name. Nothing when an error was recorded.
 std::optional<MeasuredTable> load_measured(std::string_view name_or_path, Issues& issues);
 std::optional<MeasuredTable> load_measured_text(std::string_view text, std::string_view file, Issues& issues);
+
+/// The published runs that are compiled in, whatever lies in the current directory, with the bounds that they
+/// must keep.
+std::optional<MeasuredTable> shipped_runs(Issues& issues);
 
 /// The name of a table of runs, not of a set in JSON.
 bool is_measured_table(std::string_view name_or_path);

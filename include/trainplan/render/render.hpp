@@ -20,6 +20,9 @@ struct Style {
 /// The whole report, ending in a newline. All formats carry the same numbers.
 std::string render(const Report& report, Format format, const Style& style);
 
+/// A table as comma-separated values: keys of the columns, numbers in full, shares as ratios.
+std::string render_csv(const Table& table);
+
 /// Issues for a terminal, or as JSON.
 std::string render(const Issues& issues, Format format, const Style& style);
 

@@ -1,5 +1,4 @@
-/// The answer of `validate`: every published fact beside the program's answer, errors for each source, and
-/// whether the bounds hold.
+/// Sets of published facts beside the program's answers, errors for each set, and whether the bounds hold.
 #pragma once
 
 #include <algorithm>
@@ -39,25 +38,34 @@ inline ValidatedSet validated(const ValidationSet& set) {
   return out;
 }
 
-inline Errors errors_of(const ValidatedSet& set, RowGroup group) {
+/// Of signed errors; `rows` as it is counted elsewhere.
+inline Errors errors_in(const std::vector<double>& errors, std::size_t rows) {
   Errors out;
+  out.scored = rows;
+  if (errors.empty()) return out;
+  std::vector<double> absolute;
+  for (const double e : errors) {
+    absolute.push_back(std::abs(e));
+    out.low = std::max(out.low, -e);
+  }
+  std::sort(absolute.begin(), absolute.end());
+  for (const double e : absolute) out.mean += e / static_cast<double>(absolute.size());
+  const std::size_t half = absolute.size() / 2;
+  out.median = absolute.size() % 2 == 1 ? absolute[half] : (absolute[half - 1] + absolute[half]) / 2;
+  out.worst = absolute.back();
+  return out;
+}
+
+inline Errors errors_of(const ValidatedSet& set, RowGroup group) {
   std::vector<double> errors;
   std::set<std::string> rows;
   for (const Finding& o : set.findings) {
     const bool other = (group == RowGroup::Dense && o.sparse) || (group == RowGroup::Sparse && !o.sparse);
     if (!o.measured || !o.ratio || other) continue;
-    errors.push_back(std::abs(o.error()));
-    out.low = std::max(out.low, -o.error());
+    errors.push_back(o.error());
     rows.insert(o.id);
   }
-  out.scored = rows.size();
-  if (errors.empty()) return out;
-  std::sort(errors.begin(), errors.end());
-  for (const double e : errors) out.mean += e / static_cast<double>(errors.size());
-  const std::size_t half = errors.size() / 2;
-  out.median = errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;
-  out.worst = errors.back();
-  return out;
+  return errors_in(errors, rows.size());
 }
 
 inline double value_of(const Errors& e, BoundKind kind) {
@@ -208,39 +216,36 @@ inline Section set_section(const ValidatedSet& v) {
   return s;
 }
 
-inline std::string validation_headline(std::size_t judged, std::size_t wrong, bool bound) {
-  if (judged == 0) return "nothing to judge: no bounds, no checks";
-  if (wrong == 0 && !bound) return "passed: all bounds and checks hold";
-  std::string text = "failed: ";
-  if (wrong > 0) text += std::to_string(wrong) + (wrong == 1 ? " check" : " checks");
-  if (wrong > 0 && bound) text += " and ";
-  if (bound) text += "a bound";
-  return text + (wrong + (bound ? 1 : 0) == 1 ? " does not hold" : " do not hold");
-}
-
 }  // namespace detail
 
-inline Report validation_report(const std::vector<ValidationSet>& sets) {
-  Report r{"validate", "Published facts and the program's answers", Verdict::Passed, {}, {}};
+/// What was judged, and how much of it does not hold.
+struct Judged {
+  std::size_t judged = 0, wrong = 0;
+  bool bound = false;
+
+  bool failed() const { return bound || wrong > 0; }
+};
+
+/// The sections of sets of rows, and their part of the verdict.
+inline std::vector<Section> set_sections(const std::vector<ValidationSet>& sets, Judged& judged) {
   std::vector<ValidatedSet> all;
   for (const ValidationSet& set : sets) all.push_back(validated(set));
-  bool failed = false;
+  std::vector<Section> out;
+  if (all.empty()) return out;
   Section summary{"summary", "Summary", {detail::summary_table(all)}};
-  Table bounds = detail::bound_table(all, failed);
-  std::size_t wrong = 0, judged = bounds.rows.size();
+  Table bounds = detail::bound_table(all, judged.bound);
+  judged.judged += bounds.rows.size();
   if (!bounds.rows.empty()) summary.blocks.push_back(std::move(bounds));
   for (const ValidatedSet& v : all) {
     for (const Finding& o : v.findings) {
       if (o.measured) continue;
-      ++judged;
-      if (!o.holds) ++wrong;
+      ++judged.judged;
+      if (!o.holds) ++judged.wrong;
     }
   }
-  r.verdict = judged == 0 ? Verdict::None : failed || wrong > 0 ? Verdict::Failed : Verdict::Passed;
-  r.headline = Sentence{detail::validation_headline(judged, wrong, failed)};
-  r.sections.push_back(std::move(summary));
-  for (const ValidatedSet& v : all) r.sections.push_back(detail::set_section(v));
-  return r;
+  out.push_back(std::move(summary));
+  for (const ValidatedSet& v : all) out.push_back(detail::set_section(v));
+  return out;
 }
 
 }  // namespace trainplan

@@ -41,7 +41,7 @@ std::string at(const char* below) { return std::string(kCheck) + below; }
 
 TEST_CASE("every shipped set can be read, and no two rows have one id") {
   std::set<std::string> ids;
-  std::size_t cases = 0, rows = 0;
+  std::size_t cases = 0;
   for (const std::string& name : shipped_validation()) {
     Issues issues;
     const auto set = load_validation(name, issues);
@@ -52,15 +52,8 @@ TEST_CASE("every shipped set can be read, and no two rows have one id") {
       CHECK_FALSE(row.source.empty());
       ++cases;
     }
-    for (const MeasuredRow& row : set->measured) {
-      CHECK(ids.insert(row.id).second);
-      CHECK((row.run != nullptr || !row.missing.empty()));
-      CHECK(row.peak > 0x1p30);
-      ++rows;
-    }
   }
   CHECK(cases == 80);
-  CHECK(rows > 40);
 }
 
 TEST_CASE("a row is laid over the defaults, its run key by key") {

@@ -1,4 +1,4 @@
-#include "trainplan/report/validation.hpp"
+#include "trainplan/report/validate_report.hpp"
 
 #include <string>
 

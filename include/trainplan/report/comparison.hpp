@@ -1,0 +1,81 @@
+/// Measured runs beside the program's answers, and the size of the errors.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "trainplan/cost/plan_cost.hpp"
+#include "trainplan/report/measured_rows.hpp"
+#include "trainplan/report/validation_answers.hpp"
+
+namespace trainplan {
+
+/// One row with what is predicted for it. Errors are predicted / measured - 1.
+struct Comparison {
+  const MeasuredRun* row = nullptr;
+  std::optional<double> step_time, peak;  // predicted seconds and bytes
+
+  std::optional<double> time_error() const {
+    if (!step_time || !row->step_time) return std::nullopt;
+    return *step_time / *row->step_time - 1;
+  }
+  /// Of rows whose memory is comparable.
+  std::optional<double> memory_error() const {
+    if (!peak || !row->peak || !row->not_memory.empty()) return std::nullopt;
+    return *peak / *row->peak - 1;
+  }
+  std::optional<double> error(Target t) const { return t == Target::Time ? time_error() : memory_error(); }
+};
+
+/// The reading of a row in the memory of its GPU.
+inline double predicted_peak(const MeasuredRun& row) {
+  const PinnedRun& run = *row.run;
+  const auto memory = evaluate_stage(run.problem(), run.plan(), detail::stage_of(run, row.stage)).memory;
+  const double readings[] = {memory.allocated.num(), memory.reserved.num(), memory.device.num()};
+  return readings[static_cast<int>(row.reading)];
+}
+
+inline Comparison compared(const MeasuredRun& row) {
+  Comparison out{&row, {}, {}};
+  if (row.run == nullptr) return out;
+  out.step_time = evaluate(row.run->problem(), row.run->plan()).step.step.num();
+  out.peak = predicted_peak(row);
+  return out;
+}
+
+/// Absolute errors, and the mean of the signed ones.
+struct ErrorSummary {
+  std::size_t rows = 0;
+  double median = 0, mean = 0, p90 = 0, worst = 0, bias = 0;
+};
+
+/// The value below which a share of sorted ones lies, between two of them in proportion.
+inline double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+inline ErrorSummary summary_of(const std::vector<double>& errors) {
+  ErrorSummary out;
+  out.rows = errors.size();
+  if (errors.empty()) return out;
+  const auto n = static_cast<double>(errors.size());
+  std::vector<double> absolute;
+  for (const double e : errors) {
+    absolute.push_back(std::abs(e));
+    out.bias += e / n;
+    out.mean += std::abs(e) / n;
+  }
+  std::sort(absolute.begin(), absolute.end());
+  out.median = quantile(absolute, 0.5);
+  out.p90 = quantile(absolute, 0.9);
+  out.worst = absolute.back();
+  return out;
+}
+
+}  // namespace trainplan
