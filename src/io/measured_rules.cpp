@@ -105,7 +105,7 @@ MeasuredRules::MeasuredRules(Issues& issues) {
 
 json MeasuredRules::setup_of(const MeasuredLine& line) const {
   json setup = {{"framework", "megatron-lm"}, {"run", json::object()},     {"model", json::object()},
-                {"columns", json::object()},  {"assumed", json::object()}, {"remarks", json::object()}};
+                {"columns", json::object()},  {"read_as", json::object()}, {"assumed", json::object()}, {"remarks", json::object()}};
   for (const json& rule : sources_.at("rules"))
     if (holds(rule, line)) setup.merge_patch(said_by(rule));
   return setup;

@@ -19,7 +19,7 @@ struct FitOptions {
   int rounds = 30;
   double first_step = 0.2;  // of the logarithm of a constant
   double bound = 0.35;
-  double prior = 0.004;     // weight of squared distances from where the constants start
+  double prior = 0.002;     // weight of squared distances from where the constants start
 };
 
 /// One fit: the constants, and the weighted mean error that they leave.
