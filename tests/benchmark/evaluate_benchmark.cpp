@@ -3,10 +3,12 @@
 
 #include <string>
 
-#include "../support/problems.hpp"
+#include "problems.hpp"
 #include "trainplan/cost/plan_cost.hpp"
 
 using namespace trainplan;
+
+using benchmark::DoNotOptimize, benchmark::State;
 
 namespace {
 
@@ -16,46 +18,27 @@ struct Job {
   Plan plan;
 };
 
-Job llama70b() {
-  Plan plan;
-  plan.tp = 8;
-  plan.pp = 4;
-  plan.vpp = 4;
-  plan.dp = plan.shard = 32;
-  plan.schedule = Schedule::Interleaved;
-  plan.sequence_parallel = true;
-  return {{}, plan};
-}
+Job llama70b() { return {{}, problems::main_plan()}; }
 Job llama405b() {
-  Plan plan;
-  plan.tp = 8;
-  plan.pp = 16;
-  plan.dp = plan.shard = 128;
-  plan.layout = Layout::EmbeddingAndLoss;
-  plan.sequence_parallel = true;
-  return {{.model = "llama405b", .cluster = "h100x16384", .batch = 2048}, plan};
+  const Plan plan = {.tp = 8, .pp = 16, .dp = 128, .layout = Layout::EmbeddingAndLoss};
+  return {{.model = "llama405b", .cluster = "h100x16384", .batch = 2048}, problems::completed(plan)};
 }
 Job llama8b() {
-  Plan plan;
-  plan.dp = plan.shard = 64;
-  plan.sharding = Sharding::Zero3;
-  return {{.model = "llama8b", .cluster = "h100x64", .framework = "torchtitan", .batch = 256}, plan};
+  const Plan plan = {.dp = 64, .sharding = Sharding::Zero3};
+  return {{.model = "llama8b", .cluster = "h100x64", .framework = "torchtitan", .batch = 256},
+          problems::completed(plan)};
 }
 Job deepseek_v3() {
-  Plan plan;
-  plan.pp = 16;
-  plan.ep = 64;
-  plan.dp = plan.shard = 128;
-  plan.layout = Layout::FirstAndLast;
-  plan.first_layers = 4;
-  plan.last_layers = 1;
-  return {{.model = "deepseek-v3", .cluster = "h800x2048", .sequence = 4096, .batch = 15360}, plan};
+  const Plan plan = {
+      .pp = 16, .ep = 64, .first_layers = 4, .last_layers = 1, .dp = 128, .layout = Layout::FirstAndLast};
+  return {{.model = "deepseek-v3", .cluster = "h800x2048", .sequence = 4096, .batch = 15360},
+          problems::completed(plan)};
 }
 
-void evaluations(benchmark::State& state, const Job& job) {
+void evaluations(State& state, const Job& job) {
   problems::Draft draft(job.names);
   const Problem problem = draft.problem();
-  for (auto _ : state) benchmark::DoNotOptimize(evaluate(problem, job.plan));
+  for (auto _ : state) DoNotOptimize(evaluate(problem, job.plan));
   state.SetItemsProcessed(state.iterations());
 }
 
