@@ -195,7 +195,7 @@ void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& p
                      Tokens<typename R::Num> tokens, Count<typename R::Num> layers, Count<typename R::Num> m,
                      Count<typename R::Num> again_share, CommCost<typename R::Num>& out) {
   if (plan.cp == 1) return;
-  const bool ring = problem.recipe.cp_mode == CpMode::Ring;
+  const bool ring = problem.recipe.cp_mode != CpMode::AllToAll;  // a gather moves what a ring does
   const ModelSpec& model = problem.model();
   const auto groups = plan.tp > model.kv_heads && !model.is_latent() ? in.kv_heads : in.tp;
   const auto query = score_width(in, model);
