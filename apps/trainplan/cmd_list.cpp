@@ -100,6 +100,18 @@ Report list_model_families(Issues&) {
   return family_list_report(out);
 }
 
+Report list_runs(Issues& issues) {
+  std::vector<ListedRun> out;
+  const std::vector<Listed> listed = list_shipped("runs");
+  for_each_shipped("runs", [&](const std::string& name, std::string_view text, const std::string& file) {
+    const auto run = load_run_text(text, file, issues);
+    if (!run) return;
+    for (const Listed& l : listed)
+      if (l.name == name) out.push_back({name, run->model, run->cluster, l.title});
+  });
+  return run_list_report(out);
+}
+
 using Lister = std::function<Report(Issues&)>;
 
 const std::map<std::string, Lister>& listers() {
@@ -113,6 +125,7 @@ const std::map<std::string, Lister>& listers() {
       {"fields", list_fields},
       {"rules", [](Issues& issues) { return list_rules("", issues); }},
       {"constants", list_constants},
+      {"runs", list_runs},
   };
   return all;
 }

@@ -90,6 +90,8 @@ int run(int argc, char** argv) {
   add_plan(app, outcome);
   add_check(app, outcome);
   add_explain(app, outcome);
+  add_mfu(app, outcome);
+  add_gap(app, outcome);
   add_calc(app, outcome);
   add_params(app, outcome);
   add_validate(app, outcome);

@@ -2,6 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <span>
+#include <system_error>
 
 #include "trainplan/derive/legality.hpp"
 #include "trainplan/derive/pinned.hpp"
@@ -10,10 +14,12 @@
 
 namespace trainplan {
 
-void add_run_options(CLI::App& command, RunOptions& options, const std::string& what) {
-  command.add_option("words", options.words, what);
+namespace {
+
+/// An option for each field that `wanted` accepts.
+void add_fields(CLI::App& command, RunOptions& options, auto wanted) {
   for (const RunField& field : run_fields()) {
-    if (field.key == "model" || field.key == "cluster") continue;
+    if (!wanted(field.key)) continue;
     std::string name(field.key);
     std::replace(name.begin(), name.end(), '_', '-');
     const std::string key(field.key);
@@ -24,10 +30,84 @@ void add_run_options(CLI::App& command, RunOptions& options, const std::string& 
         ->group("Run (" + std::string("each is also a field of a run file)"))
         ->type_name("");
   }
+}
+
+/// A word that names no file but a model: the cluster was forgotten.
+bool names_a_model(const std::string& word) {
+  std::error_code failed;
+  for (const std::string& file : {word, word + ".json"})
+    if (std::filesystem::exists(file, failed)) return false;
+  Issues ignored;
+  return load_model(word, ignored).has_value();
+}
+
+bool is_one_of(const std::string& word, std::span<const std::string_view> names) {
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return std::equal(word.begin(), word.end(), name.begin(), name.end(), same);
+  });
+}
+
+}  // namespace
+
+bool words_name_a_run(const std::string& command, const std::vector<std::string>& words, Issues& issues) {
+  const std::string call = "trainplan " + command;
+  const bool model_only = words.size() == 1 && names_a_model(words[0]);
+  if (!words.empty() && words.size() <= 2 && !model_only) return true;
+  Issue issue{.rule = "usage",
+              .pointer = call,
+              .must = "name a model and a cluster, or one run file",
+              .hint = call + " llama70b h100x1024"};
+  if (model_only) {
+    issue.pointer += " " + words[0];
+    issue.hint = "a cluster is missing: " + call + " " + words[0] + " h100x1024";
+  }
+  issues.add(std::move(issue));
+  return false;
+}
+
+void take_convention(RunOptions& options, bool kernels, Issues& issues) {
+  const std::string* before = nullptr;
+  std::vector<std::pair<std::string, std::string>> kept;
+  for (auto& [key, text] : options.fields) {
+    if (key == "attention" && is_one_of(text, kConventionNames)) key = "flop_convention";
+    if (key == "attention" && !(kernels && is_one_of(text, kAttentionNames))) {
+      issues.add({.rule = "choice",
+                  .pointer = "--attention",
+                  .got = text,
+                  .must = std::string("be causal or full: how attention FLOPs are counted") +
+                          (kernels ? "; or flash or unfused: the kernel" : ""),
+                  .hint = "try full"});
+      continue;
+    }
+    if (key == "flop_convention") {
+      if (before != nullptr && *before != text)
+        issues.add({.rule = "twice",
+                    .pointer = "--attention",
+                    .got = *before + " and " + text,
+                    .must = "agree with --flop-convention",
+                    .hint = "leave one of the two out"});
+      before = &text;
+    }
+    kept.emplace_back(key, text);
+  }
+  options.fields = std::move(kept);
+}
+
+void add_run_options(CLI::App& command, RunOptions& options, const std::string& what) {
+  command.add_option("words", options.words, what);
+  add_fields(command, options, [](std::string_view key) { return key != "model" && key != "cluster"; });
   command.add_option("--pin", options.pins, "several fields at once, such as tp=8,pp=16")
       ->group("Run (each is also a field of a run file)")
       ->type_name("")
       ->allow_extra_args(false);
+}
+
+void add_run_options(CLI::App& command, RunOptions& options, const std::string& what,
+                     const std::vector<std::string_view>& keys) {
+  command.add_option("words", options.words, what);
+  add_fields(command, options,
+             [&](std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); });
 }
 
 namespace {
@@ -155,7 +235,7 @@ void Question::make_planners(Issues& issues) {
   fsdp_.emplace(planner_->with(fsdp));
 }
 
-std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, const RunOptions& options,
+std::unique_ptr<Question> Question::open(const std::vector<std::string>& words, const RunOptions& options,
                                          Issues& issues) {
   auto run = read_run(words, options, issues);
   if (!run) return nullptr;
@@ -164,7 +244,13 @@ std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, 
   q->run = std::move(*run);
   if (!q->load_specs(issues)) return nullptr;
   q->make_planners(issues);
-  if (!issues.has_errors()) return q;
+  return q;
+}
+
+std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, const RunOptions& options,
+                                         Issues& issues) {
+  auto q = open(words, options, issues);
+  if (!q || !issues.has_errors()) return q;
   const auto [problem, plan] = q->planner_->complete(judged_choice(*q->planner_));
   report_rules(problem, plan, q->run, options, fields_with_errors(issues), issues);
   return nullptr;

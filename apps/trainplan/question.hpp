@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,19 @@ struct RunOptions {
   std::vector<std::string> pins;
 };
 
+/// True when the words are MODEL CLUSTER or one RUN; else says what is wrong with them.
+bool words_name_a_run(const std::string& command, const std::vector<std::string>& words, Issues& issues);
+
+/// `gap` and `mfu` spell the convention of attention FLOPs `--attention causal` or `full` too: the words of
+/// the kernel, flash and unfused, are others. Moves it to its own field; a word that is neither is recorded.
+/// Without `kernels` those of the kernel are refused too.
+void take_convention(RunOptions& options, bool kernels, Issues& issues);
+
 /// Adds the positional words (named `what`) and one option for each run field, and --pin.
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& what);
+/// The same with these fields only, and no --pin.
+void add_run_options(CLI::App& command, RunOptions& options, const std::string& what,
+                     const std::vector<std::string_view>& keys);
 
 /// A loaded question. Specs stay where they are, since problems refer to them.
 class Question {
@@ -48,6 +60,10 @@ class Question {
   /// One word is a run file, two are a model and a cluster. Nothing when an error was recorded. The options
   /// must outlive the question.
   static std::unique_ptr<Question> load(const std::vector<std::string>& words, const RunOptions& options,
+                                        Issues& issues);
+
+  /// The same without looking for a legal plan: model, cluster and recipe only.
+  static std::unique_ptr<Question> open(const std::vector<std::string>& words, const RunOptions& options,
                                         Issues& issues);
 
   const Planner& planner() const { return *planner_; }

@@ -4,6 +4,7 @@
 
 #include "reader.hpp"
 #include "trainplan/spec/framework.hpp"
+#include "trainplan/spec/calibration.hpp"
 #include "trainplan/spec/run.hpp"
 
 namespace trainplan {
@@ -51,6 +52,10 @@ inline constexpr Named<Stack> kStacks[] = {{"megatron-core", Stack::MegatronCore
                                            {"jax", Stack::Jax},
                                            {"internevo", Stack::InternEvo},
                                            {"unknown", Stack::Unknown}};
+inline constexpr Named<AttentionKernel> kAttentionKernels[] = {
+    {"best", AttentionKernel::Best},
+    {"flash-attention-2", AttentionKernel::Flash2},
+    {"triton", AttentionKernel::Triton}};
 inline constexpr Named<CpMode> kCpModes[] = {{"ring", CpMode::Ring}, {"all-to-all", CpMode::AllToAll}};
 /// When gradients are reduced; true: after every micro-batch.
 inline constexpr Named<bool> kGradientSyncs[] = {{"step", false}, {"micro-batch", true}};

@@ -65,7 +65,7 @@ void report_unknown(std::string_view kind, std::string_view name, Issues& issues
   Issue issue = where;
   issue.rule = "not-found";
   issue.got = clipped(name);
-  const bool ships = !owned.empty();  // there are no shipped runs to list
+  const bool ships = !owned.empty();
   issue.must = ships ? "be a file, or a shipped config of configs/" + std::string(kind) : "be a file";
   issue.hint = !near.empty() ? "did you mean \"" + std::string(near) + "\"?"
                : ships       ? "see: trainplan list " + std::string(kind)

@@ -9,7 +9,10 @@
 #include "find_config.hpp"
 #include "outcome.hpp"
 #include "reader.hpp"
+#include "text.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/shipped.hpp"
+#include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
 namespace {
@@ -52,10 +55,33 @@ void read_accelerator(const Reader& in, Accelerator& a, Issues& issues) {
   a.scale_up_domain = scale_up.integer("domain", 1, kMaxRanks).value_or(a.scale_up_domain);
 }
 
+/// Whether a shipped accelerator may be meant by this name: "H100" is a beginning of "H100 SXM5 80GB".
+bool may_be(const Shipped& s, const std::string& name) {
+  constexpr std::size_t kShortestName = 4;
+  return name.size() >= kShortestName &&
+         (lower(s.name).starts_with(name) || lower(s.text).find("\"name\": \"" + name) != std::string::npos);
+}
+
+/// A dense bf16 peak known of this device that is half of what the device is said to have; 0 without one.
+double halved_peak(const Accelerator& a, const Figure& base) {
+  const auto doubles = [&](const Figure& dense) {
+    return dense.known && is_doubled(a.bf16_dense.value, dense.value);
+  };
+  if (doubles(base)) return base.value;
+  for (const Shipped& s : shipped()) {
+    if (s.kind != "accelerators" || (!may_be(s, lower(a.id)) && !may_be(s, lower(a.name)))) continue;
+    Issues ignored;
+    const auto known = load_accelerator_text(s.text, std::string(s.name) + ".json", ignored);
+    if (known && doubles(known->bf16_dense)) return known->bf16_dense.value;
+  }
+  return 0;
+}
+
 class ClusterReader {
   const Document& doc_;
   Issues& issues_;
   std::unique_ptr<Document> base_;  // of the accelerator, when it has a file of its own
+  Figure base_peak_;                // before the cluster's own figures
 
   void read_base(const Reader& in, std::string_view key, Accelerator& a) {
     const std::optional<std::string> id = in.string(key);
@@ -82,9 +108,22 @@ class ClusterReader {
     const Reader own = *in.object("accelerator");
     read_base(own, "base", a);
     if (own.has("base") && base_ == nullptr) return false;
+    base_peak_ = a.bf16_dense;
     read_accelerator(own, a, issues_);
     if (a.id.empty()) a.id = a.name;
     return true;
+  }
+
+  /// A sparse peak in place of the dense one would halve every MFU.
+  void refuse_sparse_peak(const Accelerator& a) {
+    const double dense = a.bf16_dense.known ? halved_peak(a, base_peak_) : 0;
+    if (dense == 0) return;
+    constexpr double kTera = 1e12;
+    const std::string text = shown(dense / kTera) + " TFLOP/s";
+    Validator v{issues_, doc_.file};
+    v.figure("/accelerator/bf16_dense", a.bf16_dense, "sparse-peak",
+             "be the dense peak of the device, " + text + "; twice that is the peak with 2:4 sparsity",
+             "try \"" + text + "\"");
   }
 
   void read_size(const Reader& in, ClusterSpec& c) {
@@ -126,6 +165,7 @@ class ClusterReader {
     const bool accelerator = read_accelerator_key(in, c.accelerator);
     read_size(in, c);
     read_operation(in, c);
+    if (accelerator) refuse_sparse_peak(c.accelerator);
     const std::size_t checked_from = issues_.all().size();
     auto checked = Checked<ClusterSpec>::make(std::move(c), issues_);
     if (!accelerator)

@@ -61,6 +61,7 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "default_gradient_dtype",
                                              "vocabulary",
                                              "uneven_stages",
+                                             "low_gathers",
                                              "trains_mtp",
                                              "expert_parallel",
                                              "expert_tensor_parallel",
@@ -251,6 +252,7 @@ FrameworkProfile read_profile(const Reader& in) {
   f.default_sharding = in.choice("default_sharding", kShardings).value_or(f.default_sharding);
   f.default_gradient = in.choice("default_gradient_dtype", kDTypes).value_or(f.default_gradient);
   f.uneven_stages = in.choice("uneven_stages", kUneven).value_or(f.uneven_stages);
+  f.low_gathers = in.boolean("low_gathers").value_or(f.low_gathers);
   f.trains_mtp = in.boolean("trains_mtp").value_or(f.trains_mtp);
   f.expert_parallel = in.boolean("expert_parallel").value_or(f.expert_parallel);
   f.expert_tensor_parallel = in.boolean("expert_tensor_parallel").value_or(f.expert_tensor_parallel);

@@ -13,41 +13,6 @@
 namespace trainplan {
 namespace {
 
-struct CalibrationField {
-  std::string_view key;
-  Dim dim;
-  Figure Calibration::*figure;
-};
-constexpr CalibrationField kCalibration[] = {
-    {"cuda_context", kBytes, &Calibration::cuda_context},
-    {"communicators", kBytes, &Calibration::communicators},
-    {"allocator_slack", kCount, &Calibration::allocator_slack},
-    {"kernel_efficiency", kCount, &Calibration::kernel_efficiency},
-    {"tp_overlap_hidden", kCount, &Calibration::tp_overlap_hidden},
-    {"ep_overlap_hidden", kCount, &Calibration::ep_overlap_hidden},
-    {"launch_per_layer", kSeconds, &Calibration::launch_per_layer},
-    {"straggler_share", kCount, &Calibration::straggler_share},
-    {"capacity_gate", kCount, &Calibration::capacity_gate},
-    {"planning_margin", kCount, &Calibration::planning_margin},
-    {"interleave_bubble_target", kCount, &Calibration::interleave_bubble_target},
-};
-
-std::optional<Checked<Calibration>> read_calibration(const Document& doc, Issues& issues) {
-  const std::size_t first = issues.all().size();
-  const Reader in(doc, issues);
-  std::vector<std::string_view> keys;
-  Calibration c;
-  for (const CalibrationField& field : kCalibration) {
-    keys.push_back(field.key);
-    in.figure(field.key, field.dim, c.*field.figure);
-  }
-  in.allow(keys);
-  auto checked = Checked<Calibration>::make(std::move(c), issues);
-  const Document* const documents[] = {&doc};
-  place_issues(documents, issues, first);
-  return errors_since(issues, first) ? std::nullopt : checked;
-}
-
 constexpr std::string_view kAnchorKeys[] = {"id",      "title", "value",       "source",
                                             "assumed", "model", "accelerator", "gpus"};
 
@@ -74,18 +39,6 @@ std::vector<Anchor> read_anchors(const Document& doc, Issues& issues) {
 
 }  // namespace
 
-std::optional<Checked<Calibration>> load_calibration(Issues& issues, std::string_view name_or_path) {
-  const auto doc = name_or_path.empty() ? shipped_config("calibration", "baseline", issues)
-                                        : find_config("calibration", name_or_path, issues);
-  return doc ? read_calibration(*doc, issues) : std::nullopt;
-}
-
-std::optional<Checked<Calibration>> load_calibration_text(std::string_view text, std::string_view file,
-                                                          Issues& issues) {
-  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
-  return doc ? read_calibration(*doc, issues) : std::nullopt;
-}
-
 std::vector<Anchor> anchors(Issues& issues) {
   const auto doc = shipped_config("references", "anchors", issues, true);
   return doc ? read_anchors(*doc, issues) : std::vector<Anchor>{};
@@ -109,7 +62,9 @@ std::vector<Listed> list_shipped(std::string_view kind) {
     const auto root = parse_json(s.text, s.name, ignored);
     const bool object = root && root->is_object();
     Listed entry{.name = std::string(s.name), .title = {}, .aliases = {}};
-    if (object && root->contains("name") && root->at("name").is_string()) entry.title = root->at("name");
+    for (const char* key : {"name", "_about"})  // a run has no name of its own
+      if (object && entry.title.empty() && root->contains(key) && root->at(key).is_string())
+        entry.title = root->at(key);
     if (object) entry.aliases = aliases_of(*root);
     out.push_back(std::move(entry));
   }

@@ -3,11 +3,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "find_config.hpp"
 #include "outcome.hpp"
 #include "reader.hpp"
 #include "text.hpp"
+#include "trainplan/io/gap_fields.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/run_fields.hpp"
 
@@ -21,24 +23,63 @@ std::optional<std::string> scalar_text(const nlohmann::json& value) {
   return std::nullopt;
 }
 
+/// Where a value stands.
+Issue at(const Reader& in, std::string_view key) {
+  const Document& doc = in.document();
+  const Place place = place_of(doc.text, locate(doc.text, in.pointer(key)).value);
+  return {.file = doc.file, .pointer = in.pointer(key), .line = place.line, .column = place.column};
+}
+
+/// Calls set(text) where the value is a scalar.
+void with_scalar(const Reader& in, const std::string& key, const nlohmann::json& value,
+                 const std::string& example, auto set) {
+  if (const std::optional<std::string> text = scalar_text(value))
+    set(*text);
+  else
+    in.refuse(key, "scalar", "be a number, a text or true or false", "try " + example);
+}
+
+bool is_comment(const std::string& key, const nlohmann::json& value) {
+  return key.starts_with('_') || value.is_null();
+}
+
+void read_gap_column(const Reader& in, GapColumn column, GapSpec& gap, Issues& issues) {
+  for (const auto& [key, value] : in.node().items()) {
+    if (is_comment(key, value)) continue;
+    if (in.full()) return;
+    with_scalar(in, key, value, "\"0.2 s\"", [&, name = key](const std::string& text) {
+      set_gap_item(gap, column, name, text, false, issues, at(in, name));
+    });
+  }
+}
+
+/// The object "gap": a measured step, its target, and one figure for each item and column.
+void read_gap(const Reader& in, GapSpec& gap, Issues& issues) {
+  std::vector<std::string_view> keys{"items", "budget"};
+  for (const GapField& field : gap_fields()) {
+    keys.push_back(field.key);
+    const auto found = in.node().find(std::string(field.key));
+    if (found == in.node().end() || found->is_null()) continue;
+    with_scalar(in, std::string(field.key), *found, std::string(field.example), [&](const std::string& text) {
+      set_gap_field(gap, field, text, false, issues, at(in, field.key));
+    });
+  }
+  in.allow(keys);
+  if (const auto items = in.object("items")) read_gap_column(*items, GapColumn::Measured, gap, issues);
+  if (const auto budget = in.object("budget")) read_gap_column(*budget, GapColumn::Budget, gap, issues);
+}
+
 void read_field(const Reader& in, const std::string& key, const nlohmann::json& value, RunSpec& run,
                 Issues& issues) {
-  const Document& doc = in.document();
   if (find_run_field(key) == nullptr || key.find('-') != std::string::npos) {
     std::vector<std::string_view> keys;
     for (const RunField& f : run_fields()) keys.push_back(f.key);
+    keys.push_back("gap");
     in.refuse_key(key, "unknown-key", "be a field of a run", suggestion(key, keys));
     return;
   }
-  const std::optional<std::string> text = scalar_text(value);
-  if (!text) {
-    in.refuse(key, "scalar", "be a number, a text or true or false",
-              "try " + std::string(find_run_field(key)->example));
-    return;
-  }
-  const Place place = place_of(doc.text, locate(doc.text, in.pointer(key)).value);
-  set_field(run, key, *text, issues,
-            Issue{.file = doc.file, .pointer = in.pointer(key), .line = place.line, .column = place.column});
+  with_scalar(in, key, value, std::string(find_run_field(key)->example),
+              [&](const std::string& text) { set_field(run, key, text, issues, at(in, key)); });
 }
 
 /// A run file names files as they lie beside it, whatever directory the program runs in.
@@ -59,8 +100,12 @@ RunSpec read_run(const Document& doc, Issues& issues) {
   RunSpec run;
   run.origin = doc.origin;
   for (const auto& [key, value] : doc.root.items()) {
-    if (key.starts_with('_') || value.is_null()) continue;
+    if (is_comment(key, value)) continue;
     if (in.full()) break;
+    if (key == "gap") {
+      if (const auto gap = in.object(key)) read_gap(*gap, run.gap, issues);
+      continue;
+    }
     read_field(in, key, value, run, issues);
   }
   const std::string directory = directory_of(doc.origin);

@@ -18,7 +18,9 @@ struct Text {
 };
 
 bool is_leaf(const Node& n) { return n.op == Op::Input || n.op == Op::Named || n.op == Op::Literal; }
-bool is_unary(const Node& n) { return n.op == Op::Sqrt || n.op == Op::Ceil || n.op == Op::Floor; }
+bool is_unary(const Node& n) {
+  return n.op == Op::Sqrt || n.op == Op::Log2 || n.op == Op::Ceil || n.op == Op::Floor;
+}
 
 Dim dim_of(const Tape& tape, const Node& n) { return n.op == Op::Literal ? Dim{} : tape.label(n).dim; }
 
@@ -29,6 +31,7 @@ double printed_result(const Tape& tape, std::uint32_t node, int digits) {
     return std::isfinite(n.value) ? printed_number(n.value, dim_of(tape, n), digits).value() : n.value;
   const double a = printed_result(tape, n.a, digits);
   if (n.op == Op::Sqrt) return std::sqrt(a);
+  if (n.op == Op::Log2) return std::log2(a);
   if (n.op == Op::Ceil) return std::ceil(a);
   if (n.op == Op::Floor) return std::floor(a);
   const double b = printed_result(tape, n.b, digits);
@@ -38,6 +41,7 @@ double printed_result(const Tape& tape, std::uint32_t node, int digits) {
     case Op::Mul: return a * b;
     case Op::Div: return a / b;
     case Op::Max: return std::fmax(a, b);
+    case Op::Pow: return std::pow(a, b);
     default: return std::fmin(a, b);
   }
 }
@@ -165,7 +169,9 @@ class Writer {
       case Op::Div: return quotient(n);
       case Op::Max: return extreme("max", node);
       case Op::Min: return extreme("min", node);
+      case Op::Pow: return {"pow(" + write(n.a).text + ", " + write(n.b).text + ")"};
       case Op::Sqrt: return call("sqrt", n);
+      case Op::Log2: return call("log2", n);
       case Op::Ceil: return call("ceil", n);
       case Op::Floor: return call("floor", n);
     }

@@ -35,7 +35,9 @@ std::string base_unit(Unit unit) {
     case Unit::MemoryBoth:
     case Unit::Request:
     case Unit::Traffic: return "bytes";
-    case Unit::Time: return "seconds";
+    case Unit::Time:
+    case Unit::StepTime:
+    case Unit::Days: return "seconds";
     case Unit::Share:
     case Unit::Points: return "ratio";
     case Unit::Flops: return "flops";

@@ -100,10 +100,21 @@ std::string time_text(double v) {
                       : joined(significant(v / s->factor, 3), "", s->name);
 }
 
+/// "0.70 s": hundredths, more digits where nothing else would be left.
+std::string step_time_text(double v) {
+  const bool small = v != 0 && std::abs(v) < 0.095;
+  return joined(small ? significant(v, 2) : two_or_one(v, 1000), "", "s");
+}
+
 std::string share_text(double v) {
   const double percent = 100 * v;
   if (same(std::round(percent * 10) / 10, percent)) return trimmed(fixed(percent, 1)) + " %";
   return fixed(percent, std::abs(percent) >= 0.995 ? 1 : decimals_for(percent, 2)) + " %";
+}
+
+std::string points_text(double v) {
+  if (v == 0) return "0";
+  return fixed(v, std::abs(v) < 0.1 ? 3 : std::abs(v) < 0.995 ? 2 : 1);
 }
 
 std::string count_text(double v) {
@@ -158,8 +169,10 @@ std::string value_text(Value value) {
     case Unit::Request: return joined(fixed(v / kMiB, std::abs(v) < 10 * kMiB ? 2 : 0), "", "MiB");
     case Unit::Traffic: return bytes_text(v, kDecimal);
     case Unit::Time: return time_text(v);
+    case Unit::StepTime: return step_time_text(v);
+    case Unit::Days: return joined(significant(v / kDay, 3), "", "days");
     case Unit::Share: return share_text(v);
-    case Unit::Points: return fixed(100 * v, std::abs(v) < 0.001 ? 3 : 1) + " points";
+    case Unit::Points: return points_text(100 * v) + " points";
     case Unit::Flops: return prefixed(v, "FLOP");
     case Unit::FlopRate: return prefixed(v, "FLOP/s");
     case Unit::ByteRate: return prefixed(v, "B/s");

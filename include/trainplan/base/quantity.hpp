@@ -107,6 +107,17 @@ auto floor(Quantity<Dim{}, N> q) {
   return Quantity<Dim{}, N>{floor(q.num())};
 }
 
+template <class N>
+auto pow(Quantity<Dim{}, N> base, Quantity<Dim{}, N> exponent) {
+  using std::pow;
+  return Quantity<Dim{}, N>{pow(base.num(), exponent.num())};
+}
+template <class N>
+auto log2(Quantity<Dim{}, N> q) {
+  using std::log2;
+  return Quantity<Dim{}, N>{log2(q.num())};
+}
+
 /// A sum that starts empty, so that the recorded formula has no leading zero.
 template <class Q>
 class Sum {

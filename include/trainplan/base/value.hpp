@@ -16,8 +16,10 @@ enum class Unit : unsigned char {
   Request,     // bytes, whole MiB, as messages of allocators have them
   Traffic,     // bytes, decimal GB
   Time,
-  Share,   // 0.42 is 42 %
-  Points,  // difference of shares: 0.14 is 14.0 points
+  StepTime,  // seconds that are compared with each other: never ms
+  Days,      // from seconds
+  Share,     // 0.42 is 42 %
+  Points,    // difference of shares: 0.14 is 14.0 points, 0.0055 is 0.55
   Flops,
   FlopRate,
   ByteRate,

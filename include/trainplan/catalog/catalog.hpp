@@ -14,6 +14,8 @@
 #include "trainplan/cost/compute.hpp"
 #include "trainplan/cost/degrees.hpp"
 #include "trainplan/cost/diagnosis.hpp"
+#include "trainplan/cost/gap.hpp"
+#include "trainplan/cost/gap_norms.hpp"
 #include "trainplan/cost/goodput.hpp"
 #include "trainplan/cost/losses.hpp"
 #include "trainplan/cost/memory.hpp"
@@ -59,8 +61,14 @@ inline constexpr std::array kChapters{
     chapter<CommFormulas>("comm", "Communication"),
     chapter<ExpertFormulas>("experts", "Routed experts"),
     chapter<ScheduleFormulas>("schedule", "Pipeline schedule"),
+    chapter<KernelFormulas>("kernels", "Kernels"),
+    chapter<LinkFormulas>("links", "Links"),
+    chapter<LayerTrafficFormulas>("layer-traffic", "Communication of a layer"),
+    chapter<PipelineFormulas>("pipeline", "Time of a pipeline"),
     chapter<StepFormulas>("step", "Step time"),
     chapter<LossFormulas>("losses", "Losses of a step"),
+    chapter<GapFormulas>("gap", "A measured step against its budget"),
+    chapter<GapNormFormulas>("gap-norms", "What is normal for a step"),
     chapter<CheckpointFormulas>("checkpoint", "Checkpoints"),
     chapter<GoodputFormulas>("goodput", "Failures and goodput"),
     chapter<StabilityFormulas>("stability", "Spikes and number formats"),

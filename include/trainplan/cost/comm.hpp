@@ -6,6 +6,7 @@
 
 #include "trainplan/cost/experts.hpp"
 #include "trainplan/cost/inputs.hpp"
+#include "trainplan/cost/links.hpp"
 #include "trainplan/cost/params.hpp"
 #include "trainplan/cost/state.hpp"
 #include "trainplan/plan/groups.hpp"
@@ -142,7 +143,8 @@ struct Traffic {
   Seconds<N> seconds;
 };
 
-/// data_behind sums the rows that may hide behind the same work (HidesBehind order); used: such rows exist.
+/// data_behind sums what the rows take that may hide behind the same work (HidesBehind order), with the rates
+/// that collectives reach; used: such rows exist.
 template <class N>
 struct CommCost {
   Traffic<N> tensor, tensor_regather, context, pipeline, data;
@@ -308,21 +310,36 @@ constexpr Axis axis_of(Group group, ParamClass params) {
   return Axis::DpCp;
 }
 
+/// A row of data-parallel traffic; reached: seconds at the rate that its collectives reach, with their hops.
+template <class N>
+struct DataTraffic : Traffic<N> {
+  Seconds<N> reached;
+};
+
 /// One row of the profile for one class of parameters: bytes a step and seconds, as items comm.dp.<row id>,
-/// of experts with .experts behind it.
+/// of experts with .experts behind it. Each layer is a collective of its own.
 template <Recorder R>
-Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                  const Plan& plan, const CommRow& row, ParamClass kind,
-                                  Params<typename R::Num> params, Count<typename R::Num> m) {
+DataTraffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                      const Plan& plan, const CommRow& row, ParamClass kind,
+                                      Params<typename R::Num> params, Count<typename R::Num> layers,
+                                      Count<typename R::Num> m) {
   using N = typename R::Num;
-  const auto width = width_leaf(rec, problem, "w", row);
+  const bool low = problem.profile().low_gathers && problem.recipe.matmul != Matmul::Wide &&
+                   row.collective == Collective::AllGather;
+  auto width = width_leaf(rec, problem, "w", row);
+  if (low)
+    width = width * rec.template in<Count<N>>({"f_low", "8 bits over 16", "run /matmul_precision"}, 0.5);
   const Params<N> share = row.group == Group::Replicate ? params / ways(in, Group::Shard, kind) : params;
   const Bytes<N> payload = parameter_bytes(share, width);
   const Count<N> n = ways(in, row.group, kind);
   const Bytes<N> once = row.collective == Collective::AllReduce ? all_reduce_bytes(payload, n)
                                                                 : shard_exchange_bytes(payload, n);
   const Bytes<N> bytes = row.times == Times::PerMicroBatch ? once * m : once;
-  const auto w = rate(rec, problem, group_of(plan, axis_of(row.group, kind)), "W_dp");
+  const GroupShape group = group_of(plan, axis_of(row.group, kind));
+  const auto w = rate(rec, problem, group, "W_dp");
+  const auto link = reached_link(rec, problem, group);
+  const Count<N> rounds = row.times == Times::PerMicroBatch ? layers * m : layers;
+  const Seconds<N> hops = rounds * ((n - 1.0) * link.hop);
   if constexpr (R::traced) {
     const bool experts = kind == ParamClass::Experts;
     const std::string id = "comm.dp." + row.id + (experts ? ".experts" : ""), time_id = id + "_time",
@@ -332,9 +349,13 @@ Traffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in, con
                                         ? all_reduce_bytes.source.where
                                         : shard_exchange_bytes.source.where;
     const Bytes<N> named = rec.item({id, symbol, title, Source{"nccl-perf", source}, Unit::Traffic}, bytes);
-    return {named, rec.apply(transfer_time, {time_id, time_symbol, title}, named, w)};
+    const auto seconds = rec.apply(transfer_time, {time_id, time_symbol, title}, named, w);
+    const std::string reached_id = id + "_reached", reached_symbol = "t_" + symbol + "_r";
+    return {{named, seconds},
+            rec.item({reached_id, reached_symbol, title + ", at the rate that is reached"},
+                     named / link.rate + hops)};
   } else {
-    return {bytes, transfer_time(bytes, w)};
+    return {{bytes, transfer_time(bytes, w)}, bytes / link.rate + hops};
   }
 }
 
@@ -348,10 +369,10 @@ void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
   std::array<Sum<Seconds<N>>, 4> behind;
   const auto add = [&](const CommRow& row, ParamClass kind, Params<N> held) {
     if (group_of(plan, axis_of(row.group, kind)).size == 1) return;
-    const auto t = data_row(rec, in, problem, plan, row, kind, held, m);
+    const auto t = data_row(rec, in, problem, plan, row, kind, held, params.blocks, m);
     bytes.add(t.bytes);
     seconds.add(t.seconds);
-    behind[static_cast<std::size_t>(row.hides)].add(t.seconds);
+    behind[static_cast<std::size_t>(row.hides)].add(t.reached);
   };
   for (const CommRow& row : problem.profile().rows(plan.sharding)->traffic) {
     if (!applies(row.when, problem.recipe, plan)) continue;

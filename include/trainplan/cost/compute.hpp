@@ -121,6 +121,7 @@ inline constexpr Formula step_tokens_per_gpu{
 template <class N>
 struct ComputeCost {
   FlopsPerToken<N> causal, full, recomputed, recomputed_full;
+  FlopsPerToken<N> attention, attention_full;
   Tokens<N> tokens;
   Seconds<N> ideal_causal, ideal_full, ideal;
 };
@@ -212,6 +213,8 @@ ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>&
   using N = typename R::Num;
   ComputeCost<N> out;
   const auto [half, whole] = detail::attention_flops(rec, in, problem);
+  out.attention = half;
+  out.attention_full = whole;
   out.causal =
       rec.apply(train_flops_per_token,
                 {"compute.flops_per_token_causal", "F_tok", "model FLOPs of a token, causal"}, gemm, half);

@@ -5,6 +5,44 @@
 
 namespace trainplan {
 
+inline constexpr Formula compute_time{
+    "compute_time", "time of the kernels of a step",
+    Source{"rule-of-thumb", "ideal with the full matrix / kernel efficiency"},
+    std::array{Arg{"ideal", "T_ideal_full", "ideal step, full matrix"},
+               Arg{"efficiency", "eta", "kernel efficiency", 1e-6, 1}},
+    []<class N>(Seconds<N> ideal, Count<N> efficiency) { return ideal / efficiency; }};
+
+inline constexpr Formula kernel_loss{
+    "kernel_loss", "kernel time above the ideal",
+    Source{"rule-of-thumb", "GEMMs below peak and element-wise work"},
+    std::array{Arg{"compute", "T_comp", "kernel time"}, Arg{"ideal", "T_ideal", "ideal step"}},
+    []<class N>(Seconds<N> compute, Seconds<N> ideal) { return compute - ideal; }};
+
+inline constexpr Formula bubble_loss{
+    "bubble_loss", "pipeline bubble",
+    Source{"megatron-2021", "section 2.2: bubble share x forward and backward time"},
+    std::array{Arg{"bubble", "x_bubble", "share of the compute time"},
+               Arg{"compute", "T_comp", "kernel time"}, Arg{"recompute", "T_re", "recompute time"}},
+    []<class N>(Count<N> bubble, Seconds<N> compute, Seconds<N> recompute) {
+      return bubble * (compute + recompute);
+    }};
+
+inline constexpr Formula recompute_loss{
+    "recompute_loss", "recompute", Source{"korthikanti-2022", "recomputed FLOPs at the rate of the others"},
+    std::array{Arg{"compute", "T_comp", "kernel time"},
+               Arg{"recomputed", "F_re", "recomputed FLOPs of a token"},
+               Arg{"model", "F_tok", "model FLOPs of a token", 1e-9}},
+    []<class N>(Seconds<N> compute, FlopsPerToken<N> recomputed, FlopsPerToken<N> model) {
+      return compute * recomputed / model;
+    }};
+
+inline constexpr Formula launch_loss{
+    "launch_loss", "host launch time that the GPU waits for",
+    Source{"rule-of-thumb", "0.1-0.3 s a step at micro-batch 1"},
+    std::array{Arg{"per_layer", "t_launch", "time per layer and micro-batch"},
+               Arg{"layers", "L_s", "layers of a stage"}, Arg{"m", "m", "micro-batches of a step"}},
+    []<class N>(Seconds<N> per_layer, Count<N> layers, Count<N> m) { return per_layer * layers * m; }};
+
 inline constexpr Formula seven_losses{
     "seven_losses", "time that the seven losses of a step take together", Source{"identity", "their sum"},
     std::array{Arg{"bubble", "dT_bubble", "pipeline bubble"},
@@ -53,6 +91,6 @@ inline constexpr Formula fp8_step_cut{
     []<class N>(Count<N> share, Count<N> cut) { return share * cut; }};
 
 using LossFormulas =
-    Chapter<seven_losses, loss_points, first_order_points, time_saved, share_of_step, fp8_step_cut>;
+    Chapter<compute_time, kernel_loss, bubble_loss, recompute_loss, launch_loss, seven_losses, loss_points, first_order_points, time_saved, share_of_step, fp8_step_cut>;
 
 }  // namespace trainplan

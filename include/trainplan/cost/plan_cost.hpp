@@ -23,6 +23,7 @@ struct PlanCost {
   ComputeCost<N> compute;
   CommCost<N> comm;
   ScheduleCost<N> schedule;
+  PipelineTime<N> pipeline;
   StepCost<N> step;
   CheckpointCost<N> checkpoint;
   GoodputCost<N> goodput;
@@ -59,8 +60,11 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
   out.comm =
       comm_cost(rec, in, problem, plan, stage, out.memory.params, act.tokens, act.micro_batches, again_share);
   out.schedule = schedule_cost(rec, in, act.micro_batches);
-  out.step =
-      step_cost(rec, in, problem, plan, out.compute, out.comm, out.schedule, out.memory.params, layers);
+  const auto work = layer_work(rec, in, problem, plan, act.tokens, out.compute, out.memory.params.padded_vocabulary);
+  const auto traffic = layer_traffic(rec, in, problem, plan, act.tokens, work);
+  out.pipeline = pipeline_cost(rec, in, problem, plan, work, traffic, act.micro_batches);
+  out.step = step_cost(rec, in, problem, plan, out.compute, out.comm, out.pipeline, out.memory.params, act.tokens,
+                       act.micro_batches);
   out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.trained);
   Count<N> share = rec.template in<Count<N>>({"G_p", "goodput (failure rate unknown)", "no failures"}, 1);
   if (goodput_is_known(problem.cluster())) {

@@ -44,18 +44,24 @@ class Problem {
   const ClusterSpec* cluster_;
   const FrameworkProfile* profile_;
   const Calibration* calibration_;
+  const AcceleratorConstants* accelerator_;
 
  public:
   Recipe recipe;
 
   Problem(const Checked<ModelSpec>& model, const Checked<ClusterSpec>& cluster,
           const Checked<FrameworkProfile>& profile, const Checked<Calibration>& calibration, Recipe r)
-      : model_(&*model), cluster_(&*cluster), profile_(&*profile), calibration_(&*calibration), recipe(r) {}
+      : model_(&*model), cluster_(&*cluster), profile_(&*profile), calibration_(&*calibration), recipe(r) {
+    accelerator_ = &calibration_->of(cluster_->accelerator.id);
+  }
 
   const ModelSpec& model() const { return *model_; }
   const ClusterSpec& cluster() const { return *cluster_; }
   const FrameworkProfile& profile() const { return *profile_; }
   const Calibration& calibration() const { return *calibration_; }
+  /// Constants of the accelerator, and of the stack that the run names.
+  const AcceleratorConstants& accelerator() const { return *accelerator_; }
+  const StackConstants& stack() const { return calibration_->of(recipe.stack); }
 
   /// The kernel of the loss; another framework than the one that a run was written for has its own.
   const LossRow& loss() const {
@@ -63,16 +69,18 @@ class Problem {
     return wanted != nullptr ? *wanted : *profile_->loss(profile_->default_loss);
   }
 
-  /// The same question put to another framework.
-  Problem with(const Checked<FrameworkProfile>& profile) const {
-    Problem other = *this;
-    other.profile_ = &*profile;
-    return other;
-  }
   /// The same question with other constants.
   Problem with(const Checked<Calibration>& calibration) const {
     Problem other = *this;
     other.calibration_ = &*calibration;
+    other.accelerator_ = &calibration->of(cluster_->accelerator.id);
+    return other;
+  }
+
+  /// The same question put to another framework.
+  Problem with(const Checked<FrameworkProfile>& profile) const {
+    Problem other = *this;
+    other.profile_ = &*profile;
     return other;
   }
 };

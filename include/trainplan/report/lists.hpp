@@ -226,29 +226,106 @@ inline Report rule_list_report(std::span<const Rule> rules, const std::vector<Fr
   return r;
 }
 
+namespace detail {
+
+inline Rows rows_of_constants(std::initializer_list<std::pair<const Figure*, Unit>> constants) {
+  Rows rows;
+  for (const auto& [f, unit] : constants)
+    rows.push_back({Code{name_in_origin(*f)}, known(*f, unit), source_of(*f)});
+  return rows;
+}
+
+inline Rows rows_of_time(const TimeConstants& t) {
+  return rows_of_constants({{&t.memory_rate, Unit::Share},
+                            {&t.gemm_half_depth, Unit::Count},
+                            {&t.kernel_start, Unit::Time},
+                            {&t.attention_half_length, Unit::Count},
+                            {&t.scale_up_rate, Unit::Share},
+                            {&t.nic_rate, Unit::Share},
+                            {&t.ring_step, Unit::Time},
+                            {&t.tp_overlap_hidden, Unit::Share},
+                            {&t.ep_overlap_hidden, Unit::Share},
+                            {&t.overlap_slowdown, Unit::Share},
+                            {&t.step_fixed, Unit::Time},
+                            {&t.straggler_growth, Unit::Share}});
+}
+
+inline Table accelerator_constants(const Calibration& c) {
+  Rows rows;
+  const auto add = [&](const std::string& id, const AcceleratorConstants& a) {
+    rows.push_back({Code{id}, known(a.gemm, Unit::Share), known(a.low_gemm, Unit::Share),
+                    known(a.attention, Unit::Share), source_of(a.gemm)});
+  };
+  for (const AcceleratorConstants& a : c.accelerators) add(a.id, a);
+  add("other", c.other_accelerator);
+  return Table{"accelerators", "",
+               {{"id", "accelerator"},
+                {"gemm", "matrix products, 16 bits"},
+                {"low_gemm", "fp8, fp4"},
+                {"attention", "attention"},
+                {"source", "source"}},
+               rows};
+}
+
+inline Table stack_constants(const Calibration& c) {
+  Rows rows;
+  for (std::size_t i = 0; i < kStackCount; ++i) {
+    const StackConstants& s = c.stacks[i];
+    rows.push_back({Code{std::string(kStackNames[i])}, known(s.host_per_layer, Unit::Time),
+                    known(s.slowdown, Unit::Count), known(s.expert_overhead, Unit::Time),
+                    std::string(name_of(s.attention)), s.eager, source_of(s.slowdown)});
+  }
+  return Table{"stacks", "",
+               {{"id", "stack"},
+                {"host_per_layer", "host time of a layer"},
+                {"slowdown", "step over the model"},
+                {"expert_overhead", "overhead of an expert"},
+                {"attention", "attention kernel"},
+                {"eager", "eager"},
+                {"source", "source"}},
+               rows};
+}
+
+}  // namespace detail
+
 /// Constants of the model and the published figures that stand beside computed ones.
 inline Report constant_list_report(const Calibration& c, const std::vector<Anchor>& anchors) {
-  const std::pair<const Figure*, Unit> constants[] = {
-      {&c.cuda_context, Unit::Memory},           {&c.communicators, Unit::Memory},
-      {&c.allocator_slack, Unit::Share},         {&c.kernel_efficiency, Unit::Share},
-      {&c.tp_overlap_hidden, Unit::Share},       {&c.ep_overlap_hidden, Unit::Share},
-      {&c.launch_per_layer, Unit::Time},         {&c.straggler_share, Unit::Share},
-      {&c.capacity_gate, Unit::Share},           {&c.planning_margin, Unit::Share},
-      {&c.interleave_bubble_target, Unit::Share}};
-  detail::Rows rows, published;
-  for (const auto& [f, unit] : constants)
-    rows.push_back({Code{detail::name_in_origin(*f)}, detail::known(*f, unit), detail::source_of(*f)});
+  detail::Rows published;
   for (const Anchor& a : anchors)
     published.push_back(
         {Code{a.id}, a.title, detail::known(a.value, unit_for(a.dim)), detail::source_of(a.value)});
-  Report r = detail::table_report("constants", "Constants and published figures",
-                                  {{"id", "id"}, {"value", "value"}, {"source", "source"}}, std::move(rows));
-  r.sections.front().title = "Constants of the model";
+  const std::vector<Column> columns{{"id", "id"}, {"value", "value"}, {"source", "source"}};
+  Report r = detail::table_report("constants", "Constants and published figures", columns,
+                                  detail::rows_of_constants({{&c.cuda_context, Unit::Memory},
+                                                             {&c.communicators, Unit::Memory},
+                                                             {&c.allocator_slack, Unit::Share},
+                                                             {&c.capacity_gate, Unit::Share},
+                                                             {&c.planning_margin, Unit::Share},
+                                                             {&c.interleave_bubble_target, Unit::Share}}));
+  r.sections.front().title = "Memory, gates";
+  r.sections.push_back({"time", "Time", {Table{"time", "", columns, detail::rows_of_time(c.time)}}});
+  r.sections.push_back(
+      {"accelerators", "Time: accelerators, shares of the dense peak", {detail::accelerator_constants(c)}});
+  r.sections.push_back({"stacks", "Time: software stacks", {detail::stack_constants(c)}});
   r.sections.push_back({"published", "Published figures", {}});
   detail::add_table(r, "figures", "",
                     {{"id", "id"}, {"title", "what"}, {"value", "value"}, {"source", "source"}},
                     std::move(published));
   return r;
+}
+
+/// A shipped run; about: what it shows.
+struct ListedRun {
+  std::string name, model, cluster, about;
+};
+
+inline Report run_list_report(const std::vector<ListedRun>& runs) {
+  detail::Rows rows;
+  for (const ListedRun& r : runs) rows.push_back({Code{r.name}, Code{r.model}, Code{r.cluster}, r.about});
+  return detail::table_report(
+      "runs", "Shipped runs",
+      {{"name", "name"}, {"model", "model"}, {"cluster", "cluster"}, {"about", "what it shows"}},
+      std::move(rows));
 }
 
 /// A family of models: its model_type spellings and what that name decides.

@@ -224,6 +224,7 @@ struct FrameworkProfile {
   bool vocabulary_times_tp = false;
   std::int64_t vocabulary_multiple = 1;
   UnevenStages uneven_stages = UnevenStages::None;
+  bool low_gathers = false;            // weights of fp8 products travel in 8 bits
   bool trains_mtp = true;              // blocks for further tokens (multi-token prediction)
   bool expert_parallel = true;         // routed experts over ep ranks
   bool expert_tensor_parallel = true;  // etp may differ from 1

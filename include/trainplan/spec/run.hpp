@@ -7,6 +7,7 @@
 #include <string>
 
 #include "trainplan/spec/framework.hpp"
+#include "trainplan/spec/gap.hpp"
 
 namespace trainplan {
 
@@ -78,6 +79,7 @@ struct RunSpec {
   std::optional<Stack> stack;
   std::optional<double> memory_margin, tokens;  // fraction of the gate; token budget of the whole run
   Limits limits;
+  GapSpec gap;  // a measured step of this run; read by `gap` alone
 };
 
 }  // namespace trainplan

@@ -145,21 +145,46 @@ inline bool validate(const ClusterSpec& c, Issues& issues) {
   return v.ok();
 }
 
+/// Rates and factors are above 0: times are divided by them.
+inline void validate_time(Validator& v, const TimeConstants& t) {
+  v.rate("/time/memory_rate", t.memory_rate);
+  v.required("/time/gemm_half_depth", t.gemm_half_depth);
+  v.required("/time/kernel_start", t.kernel_start);
+  v.required("/time/attention_half_length", t.attention_half_length);
+  v.rate("/time/scale_up_rate", t.scale_up_rate);
+  v.rate("/time/nic_rate", t.nic_rate);
+  v.required("/time/ring_step", t.ring_step);
+  v.share("/time/tp_overlap_hidden", t.tp_overlap_hidden);
+  v.share("/time/ep_overlap_hidden", t.ep_overlap_hidden);
+  v.share("/time/overlap_slowdown", t.overlap_slowdown);
+  v.not_negative("/time/step_fixed", t.step_fixed);
+  v.share("/time/straggler_growth", t.straggler_growth);
+}
+
+inline void validate_constants(Validator& v, const std::string& at, const AcceleratorConstants& a) {
+  v.rate(at + "/gemm", a.gemm);
+  if (a.low_gemm) v.rate(at + "/low_gemm", a.low_gemm);
+  v.rate(at + "/attention", a.attention);
+}
+
 inline bool validate(const Calibration& c, Issues& issues) {
   Validator v{issues, "calibration"};
   v.required("/cuda_context", c.cuda_context);
   v.required("/communicators", c.communicators);
-  v.required("/launch_per_layer", c.launch_per_layer);
-  v.required("/kernel_efficiency", c.kernel_efficiency);  // above 0: compute time is divided by it
-  v.share("/kernel_efficiency", c.kernel_efficiency);
   v.required("/capacity_gate", c.capacity_gate);
   v.share("/capacity_gate", c.capacity_gate);
   v.share("/allocator_slack", c.allocator_slack);
-  v.share("/tp_overlap_hidden", c.tp_overlap_hidden);
-  v.share("/ep_overlap_hidden", c.ep_overlap_hidden);
-  v.share("/straggler_share", c.straggler_share);
   v.share("/planning_margin", c.planning_margin);
   v.share("/interleave_bubble_target", c.interleave_bubble_target);
+  validate_time(v, c.time);
+  for (const AcceleratorConstants& a : c.accelerators) validate_constants(v, "/accelerators/" + a.id, a);
+  validate_constants(v, "/accelerators/other", c.other_accelerator);
+  for (std::size_t i = 0; i < kStackCount; ++i) {
+    const std::string at = "/stacks/" + std::string(kStackNames[i]);
+    v.not_negative(at + "/host_per_layer", c.stacks[i].host_per_layer);
+    v.required(at + "/slowdown", c.stacks[i].slowdown);
+    v.not_negative(at + "/expert_overhead", c.stacks[i].expert_overhead);
+  }
   return v.ok();
 }
 

@@ -112,6 +112,11 @@ class Validator {
       figure(pointer, f, "share", "be a share from 0 to 1 (0 % to 100 %)",
              f.value < 0 ? "try 0%" : "try 100%");
   }
+  /// A share that something is divided by.
+  void rate(std::string_view pointer, const Figure& f) {
+    required(pointer, f);
+    if (f.known && f.value > 0) share(pointer, f);
+  }
 };
 
 }  // namespace trainplan

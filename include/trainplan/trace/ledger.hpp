@@ -91,6 +91,7 @@ class Ledger {
         seen.push_back(node);
         return;
       case Op::Sqrt:
+      case Op::Log2:
       case Op::Ceil:
       case Op::Floor: visit_operands(n.a, seen); return;
       case Op::Add:
@@ -99,6 +100,7 @@ class Ledger {
       case Op::Div:
       case Op::Max:
       case Op::Min:
+      case Op::Pow:
         visit_operands(n.a, seen);
         visit_operands(n.b, seen);
         return;

@@ -11,7 +11,7 @@
 
 namespace trainplan {
 
-enum class Op : std::uint8_t { Input, Named, Literal, Add, Sub, Mul, Div, Max, Min, Sqrt, Ceil, Floor };
+enum class Op : std::uint8_t { Input, Named, Literal, Add, Sub, Mul, Div, Max, Min, Pow, Sqrt, Log2, Ceil, Floor };
 
 /// Name of a leaf or of a named result. origin: the JSON pointer of an input, the id of a named result.
 struct Label {
@@ -80,7 +80,9 @@ class Sym {
   friend Sym operator/(Sym a, Sym b) { return record(Op::Div, a.value_ / b.value_, a, b); }
   friend Sym fmax(Sym a, Sym b) { return record(Op::Max, std::fmax(a.value_, b.value_), a, b); }
   friend Sym fmin(Sym a, Sym b) { return record(Op::Min, std::fmin(a.value_, b.value_), a, b); }
+  friend Sym pow(Sym a, Sym b) { return record(Op::Pow, std::pow(a.value_, b.value_), a, b); }
   friend Sym sqrt(Sym a) { return record(Op::Sqrt, std::sqrt(a.value_), a); }
+  friend Sym log2(Sym a) { return record(Op::Log2, std::log2(a.value_), a); }
   friend Sym ceil(Sym a) { return record(Op::Ceil, std::ceil(a.value_), a); }
   friend Sym floor(Sym a) { return record(Op::Floor, std::floor(a.value_), a); }
 };

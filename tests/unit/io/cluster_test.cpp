@@ -259,3 +259,36 @@ TEST_CASE("links that the traffic of a cluster needs are required") {
       R"({"accelerator": "rtx-4090", "nodes": 1, "gpus_per_node": 1, "scale_up_domain": 1})", "c.json",
       one_gpu));
 }
+
+TEST_CASE("the doubled sparse peak of a known device is refused, by the dense figure") {
+  const char* const doubled[] = {
+      R"({"accelerator": {"base": "h100-sxm", "bf16_dense": "1979 TFLOP/s"}, "nodes": 2, "gpus_per_node": 8})",
+      R"({"accelerator": {"base": "a100-sxm-80", "bf16_dense": "624 TFLOP/s"}, "nodes": 2, "gpus_per_node": 8})",
+      R"({"accelerator": {"base": "h100-pcie", "bf16_dense": "1513 TFLOP/s"}, "nodes": 2, "gpus_per_node": 8})"};
+  for (const char* text : doubled) {
+    CAPTURE(text);
+    const Issues issues = mistakes(text);
+    const Issue* issue = find_issue(issues, "sparse-peak", "/accelerator/bf16_dense");
+    REQUIRE(issue);
+    CHECK(issue->must.find("TFLOP/s") != std::string::npos);
+    CHECK(issue->line == 1);
+  }
+}
+
+TEST_CASE("a device of one's own is known by its name") {
+  const std::string rest =
+      R"("memory": "80 GB", "usable_memory": "79 GiB", "memory_bandwidth": "3 TB/s", "nic": "50 GB/s",
+         "scale_up": {"bandwidth": "450 GB/s", "domain": 8}}, "nodes": 2, "gpus_per_node": 8})";
+  const auto own = [&](const char* name, const char* peak) {
+    return std::string(R"({"accelerator": {"name": ")") + name + R"(", "bf16_dense": ")" + peak + "\", " +
+           rest;
+  };
+  const Issues issues = mistakes(own("H100", "1979 TFLOP/s"));
+  const Issue* issue = find_issue(issues, "sparse-peak", "/accelerator/bf16_dense");
+  REQUIRE(issue);
+  CHECK(issue->must.find("989 TFLOP/s") != std::string::npos);
+  CHECK(cluster(own("H100", "989 TFLOP/s")).accelerator.bf16_dense.value == 989e12);
+  // Another device may well have twice the peak of one that is shipped.
+  CHECK(cluster(own("TPU v6e", "918 TFLOP/s")).accelerator.bf16_dense.value == 918e12);
+  CHECK(cluster(own("own chip", "1979 TFLOP/s")).accelerator.bf16_dense.value == 1979e12);
+}

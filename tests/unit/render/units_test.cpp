@@ -67,6 +67,10 @@ TEST_CASE("shares are percent, and a round one stays round") {
   CHECK(shown(-0.0469, Unit::Share) == "-4.7 %");
   CHECK(shown(0.14, Unit::Points) == "14.0 points");
   CHECK(shown(0.0004, Unit::Points) == "0.040 points");
+  CHECK(shown(0.00548, Unit::Points) == "0.55 points");
+  CHECK(shown(0.00994, Unit::Points) == "0.99 points");
+  CHECK(shown(0.00996, Unit::Points) == "1.0 points");
+  CHECK(shown(0, Unit::Points) == "0 points");
 }
 
 TEST_CASE("rates and amounts of computation take a prefix") {
@@ -108,4 +112,14 @@ TEST_CASE("money and GPU time") {
 TEST_CASE("what is not finite is said in words") {
   CHECK(shown(std::numeric_limits<double>::infinity(), Unit::Time) == "not finite");
   CHECK(shown(std::numeric_limits<double>::quiet_NaN(), Unit::Count) == "not finite");
+}
+
+TEST_CASE("times of a step are seconds, days are days") {
+  CHECK(shown(0.69, Unit::StepTime) == "0.69 s");
+  CHECK(shown(0.6973, Unit::StepTime) == "0.70 s");
+  CHECK(shown(6.2, Unit::StepTime) == "6.20 s");
+  CHECK(shown(0.0123, Unit::StepTime) == "0.0123 s");
+  CHECK(shown(-0.01, Unit::StepTime) == "-0.01 s");
+  CHECK(shown(0, Unit::StepTime) == "0.00 s");
+  CHECK(shown(61714.3, Unit::Days) == "0.714 days");
 }

@@ -1,0 +1,161 @@
+/// How the blocks of a model fill the stages of a pipeline, and what one pass of all micro-batches takes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "trainplan/cost/blocks.hpp"
+
+namespace trainplan {
+
+inline constexpr Formula pipeline_time{
+    "pipeline_time", "time of all micro-batches of a step on a pipeline",
+    Source{"megatron-2021", "section 2.2: the slowest stage works without a break, the others fill and drain"},
+    std::array{Arg{"m", "m", "micro-batches of a step"},
+               Arg{"slowest", "w_max", "time of a micro-batch on the slowest stage"},
+               Arg{"all", "w", "time of a micro-batch on all stages"},
+               Arg{"v", "v", "virtual stages per rank", 1}},
+    []<class N>(Count<N> m, Seconds<N> slowest, Seconds<N> all, Count<N> v) {
+      return m * slowest + (all - slowest) / v;
+    }};
+
+/// Blocks of a stage, or of the model; heads: how often it works out logits.
+struct StageBlocks {
+  std::array<double, kBlockKinds> blocks{};
+  double heads = 0, further = 0;
+
+  StageBlocks& operator+=(const StageBlocks& other) {
+    for (std::size_t i = 0; i < kBlockKinds; ++i) blocks[i] += other.blocks[i];
+    heads += other.heads;
+    further += other.further;
+    return *this;
+  }
+};
+
+inline StageBlocks stage_blocks(const Problem& problem, const Plan& plan, int stage) {
+  const ModelSpec& m = problem.model();
+  const bool last = stage == plan.pp - 1;
+  const StageLayers held = layers_of(m, plan, stage);
+  double sparse = static_cast<double>(held.sparse), all = static_cast<double>(held.all);
+  StageBlocks out;
+  if (last) {
+    const auto further = static_cast<double>(problem.recipe.mtp_layers);
+    out.heads = 1 + further;
+    out.further = further;
+    all += further;
+    if (m.kind(m.layers - 1).sparse) sparse += further;
+  }
+  const double again = plan.recompute == Recompute::Full     ? all
+                       : plan.recompute == Recompute::Layers ? std::min<double>(plan.recompute_layers, all)
+                                                             : 0;
+  const double share = all > 0 ? again / all : 0, dense = all - sparse;
+  out.blocks = {dense * (1 - share), dense * share, sparse * (1 - share), sparse * share};
+  return out;
+}
+
+/// Seconds of one micro-batch, all stages together, by what they are spent on; and of the whole step.
+template <class N>
+struct PipelineTime {
+  Seconds<N> kernels, tensor, context, experts, again, wait;
+  Seconds<N> slowest, all, step;
+  int slowest_stage = 0;
+};
+
+namespace detail {
+
+template <class N>
+struct Blocks {
+  std::array<BlockTime<N>, kBlockKinds> of;
+  Seconds<N> head, further;  // kernels of the logits and the loss; of what joins a further token
+};
+
+template <Recorder R>
+Blocks<typename R::Num> block_times(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                    const Plan& plan, const LayerWork<typename R::Num>& work,
+                                    const LayerTraffic<typename R::Num>& traffic, const StageBlocks& model) {
+  Blocks<typename R::Num> out;
+  for (std::size_t i = 0; i < kBlockKinds; ++i)
+    if (model.blocks[i] > 0)
+      out.of[i] = block_time(rec, in, problem, plan, work, traffic, static_cast<BlockKind>(i));
+  out.head = rec.item({"block.head", "t_head", "logits and loss"}, work.head.both());
+  if (model.further > 0)
+    out.further = rec.item({"block.further", "t_further", "projection of a block for further tokens"},
+                           work.further.both());
+  return out;
+}
+
+/// Sum over the blocks of a stage or of the model of one part of their time.
+template <Recorder R, class Part>
+Seconds<typename R::Num> over_blocks(R& rec, const StageBlocks& held, const Blocks<typename R::Num>& blocks,
+                                     Part part, bool heads) {
+  using N = typename R::Num;
+  static constexpr std::array<std::string_view, kBlockKinds> kCounts{"n_d", "n_D", "n_e", "n_E"};
+  Sum<Seconds<N>> sum;
+  const auto count = [&](std::string_view symbol, std::string_view meaning, double n) {
+    return rec.template in<Count<N>>({symbol, meaning, "plan layout"}, n);
+  };
+  for (std::size_t i = 0; i < kBlockKinds; ++i)
+    if (held.blocks[i] > 0) sum.add(count(kCounts[i], kBlocks[i].title, held.blocks[i]) * part(blocks.of[i]));
+  if (heads && held.heads > 0) sum.add(count("n_h", "heads", held.heads) * blocks.head);
+  if (heads && held.further > 0) sum.add(count("n_f", "blocks for further tokens", held.further) * blocks.further);
+  return sum.total();
+}
+
+/// The stage that needs most time for a micro-batch; the first of equals.
+template <class N>
+int slowest_stage(const Problem& problem, const Plan& plan, const Blocks<N>& blocks) {
+  int slowest = 0;
+  double most = -1;
+  for (int s = 0; s < plan.pp; ++s) {
+    const StageBlocks held = stage_blocks(problem, plan, s);
+    double time = held.heads * value_of(blocks.head) + held.further * value_of(blocks.further);
+    for (std::size_t i = 0; i < kBlockKinds; ++i) time += held.blocks[i] * value_of(blocks.of[i].total);
+    if (time > most) {
+      most = time;
+      slowest = s;
+    }
+  }
+  return slowest;
+}
+
+}  // namespace detail
+
+template <Recorder R>
+PipelineTime<typename R::Num> pipeline_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                            const Plan& plan, const LayerWork<typename R::Num>& work,
+                                            const LayerTraffic<typename R::Num>& traffic,
+                                            Count<typename R::Num> m) {
+  using N = typename R::Num;
+  StageBlocks model;
+  for (int s = 0; s < plan.pp; ++s) model += stage_blocks(problem, plan, s);
+  const auto blocks = detail::block_times(rec, in, problem, plan, work, traffic, model);
+  const auto sum = [&](const Item& item, auto part, bool heads = false) {
+    return rec.item(item, 1.0 * detail::over_blocks(rec, model, blocks, part, heads));
+  };
+  using Time = BlockTime<N>;
+  PipelineTime<N> out;
+  out.kernels = sum({"pipeline.kernels", "w_k", "kernels of a micro-batch, all stages"},
+                    [](const Time& b) { return b.kernels; }, true);
+  out.tensor = sum({"pipeline.tensor", "w_tp", "tensor parallel traffic that shows"},
+                   [](const Time& b) { return b.tensor; });
+  out.context = sum({"pipeline.context", "w_cp", "context parallel traffic that shows"},
+                    [](const Time& b) { return b.context; });
+  out.experts = sum({"pipeline.experts", "w_ep", "expert parallel traffic that shows"},
+                    [](const Time& b) { return b.experts; });
+  out.again = sum({"pipeline.again", "w_re", "recompute"}, [](const Time& b) { return b.again; });
+  out.wait = sum({"pipeline.wait", "w_host", "waiting for the host"}, [](const Time& b) { return b.wait; });
+  const auto total = [](const Time& b) { return b.total; };
+  out.all = sum({"pipeline.all", "w", "time of a micro-batch on all stages"}, total, true);
+  out.slowest_stage = detail::slowest_stage(problem, plan, blocks);
+  out.slowest = plan.pp == 1 ? out.all
+                             : rec.item({"pipeline.slowest", "w_max", "time of a micro-batch on the slowest stage"},
+                                        1.0 * detail::over_blocks(rec, stage_blocks(problem, plan, out.slowest_stage),
+                                                            blocks, total, true));
+  out.step = rec.apply(pipeline_time, {"pipeline.step", "T_pipe", "all micro-batches of a step"}, m, out.slowest,
+                       out.all, in.vpp);
+  return out;
+}
+
+using PipelineFormulas = Chapter<pipeline_time>;
+
+}  // namespace trainplan

@@ -1,0 +1,105 @@
+/// Fits constants to measured steps by a search along one constant after the other.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainplan/fit/free_constants.hpp"
+#include "trainplan/spec/validate.hpp"
+
+namespace trainplan {
+
+/// Errors count in full up to a bound: a row that nothing explains does not bend the constants.
+struct FitOptions {
+  int rounds = 30;
+  double first_step = 0.2;  // of the logarithm of a constant
+  double bound = 0.35;
+  double prior = 0.004;     // weight of squared distances from where the constants start
+};
+
+/// One fit: the constants, and the weighted mean error that they leave.
+class Fit {
+  std::span<const Observation> observations_;
+  FitOptions options_;
+  std::vector<double> weights_;
+  std::vector<double> errors_;  // bounded, of every observation
+  Calibration now_;
+
+  double bounded(double error) const {
+    const double e = std::abs(error);
+    return std::min(e, options_.bound) + 0.1 * std::max(0.0, e - options_.bound);
+  }
+  static Checked<Calibration> checked(const Calibration& c) {
+    Issues issues;
+    return *Checked<Calibration>::make(c, issues);
+  }
+  static bool legal(const Calibration& c) {
+    Issues issues;
+    return validate(c, issues);
+  }
+
+  /// A group weighs by the root of its size, up to that of 40 rows.
+  void weigh() {
+    std::map<std::string, double> size;
+    for (const Observation& o : observations_) size[o.group] += 1;
+    double all = 0;
+    for (const auto& [group, n] : size) all += std::sqrt(std::min(n, 40.0));
+    for (const Observation& o : observations_) {
+      const double n = size[o.group];
+      weights_.push_back(std::sqrt(std::min(n, 40.0)) / n / all);
+    }
+  }
+  double score() const { return std::inner_product(weights_.begin(), weights_.end(), errors_.begin(), 0.0); }
+
+  /// Moves one constant when that lowers the score.
+  bool tries(const FreeConstant& constant, double step, double start) {
+    Calibration trial = now_;
+    Figure& figure = constant.in(trial);
+    const double before = figure.value;
+    figure.value *= std::exp(step);
+    trial.follow();
+    if (!legal(trial)) return false;
+    const auto pull = [&](double v) { return options_.prior * std::log(v / start) * std::log(v / start); };
+    const Checked<Calibration> constants = checked(trial);
+    double change = pull(figure.value) - pull(before);
+    std::vector<double> errors = errors_;
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      if (!constant.moves(observations_[i])) continue;
+      errors[i] = bounded(observations_[i].error(constants));
+      change += weights_[i] * (errors[i] - errors_[i]);
+    }
+    if (change >= -1e-9) return false;
+    now_ = std::move(trial);
+    errors_ = std::move(errors);
+    return true;
+  }
+
+ public:
+  Fit(const Calibration& start, std::span<const Observation> observations, FitOptions options = {})
+      : observations_(observations), options_(options), now_(start) {
+    weigh();
+    const Checked<Calibration> constants = checked(start);
+    for (const Observation& o : observations_) errors_.push_back(bounded(o.error(constants)));
+  }
+
+  /// Searches until the rounds are used up.
+  void run(const std::vector<FreeConstant>& constants) {
+    std::vector<double> steps(constants.size(), options_.first_step), starts;
+    for (const FreeConstant& c : constants) starts.push_back(c.in(now_).value);
+    for (int round = 0; round < options_.rounds; ++round)
+      for (std::size_t i = 0; i < constants.size(); ++i) {
+        const bool better = tries(constants[i], steps[i], starts[i]) || tries(constants[i], -steps[i], starts[i]);
+        steps[i] *= better ? 1.1 : 0.6;
+      }
+  }
+
+  const Calibration& constants() const { return now_; }
+  double remaining() const { return score(); }
+};
+
+}  // namespace trainplan

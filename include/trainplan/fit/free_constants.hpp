@@ -1,0 +1,82 @@
+/// Constants of the time model that a fit may change.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainplan/fit/observation.hpp"
+
+namespace trainplan {
+
+/// A figure of the time model: of all runs, of one accelerator, or of one stack.
+struct FreeConstant {
+  enum class Scope : std::uint8_t { Global, Accelerator, Stack };
+  Scope scope = Scope::Global;
+  std::string accelerator{};
+  Stack stack = Stack::Unknown;
+  Figure TimeConstants::*of_time = nullptr;
+  Figure AcceleratorConstants::*of_accelerator = nullptr;
+  Figure StackConstants::*of_stack = nullptr;
+  bool only_low = false;  // moves runs with products in fp8 or fp4 only
+
+  /// The figure; accelerators that share it follow only when the constants are told to.
+  Figure& in(Calibration& c) const {
+    if (scope == Scope::Global) return c.time.*of_time;
+    if (scope == Scope::Stack) return c.stacks[static_cast<std::size_t>(stack)].*of_stack;
+    const auto found = std::find_if(c.accelerators.begin(), c.accelerators.end(),
+                                    [&](const AcceleratorConstants& a) { return a.id == accelerator; });
+    return (found == c.accelerators.end() ? c.other_accelerator : *found).*of_accelerator;
+  }
+  /// Whether the observation's prediction depends on it.
+  bool moves(const Observation& o) const {
+    if (only_low && !o.is_low()) return false;
+    if (scope == Scope::Stack) return o.stack() == stack;
+    return scope == Scope::Global || o.accelerator() == accelerator;
+  }
+};
+
+/// The stack that others are slower than: its slowdown is 1, since only products with shares of peak count.
+inline constexpr Stack kReferenceStack = Stack::MegatronCore;
+
+/// Of the accelerators and stacks that the observations have: shares of peak, host time and slowdown.
+inline std::vector<FreeConstant> local_constants(std::span<const Observation> observations) {
+  using Scope = FreeConstant::Scope;
+  std::vector<FreeConstant> out;
+  std::vector<std::string> accelerators;
+  std::vector<Stack> stacks;
+  for (const Observation& o : observations) {
+    if (std::find(accelerators.begin(), accelerators.end(), o.accelerator()) == accelerators.end())
+      accelerators.push_back(o.accelerator());
+    if (std::find(stacks.begin(), stacks.end(), o.stack()) == stacks.end()) stacks.push_back(o.stack());
+  }
+  for (const std::string& id : accelerators) {
+    const auto add = [&](Figure AcceleratorConstants::*figure, bool low) {
+      out.push_back({.scope = Scope::Accelerator, .accelerator = id, .of_accelerator = figure, .only_low = low});
+    };
+    add(&AcceleratorConstants::gemm, false);
+    add(&AcceleratorConstants::attention, false);
+    const auto low = [&](const Observation& o) { return o.accelerator() == id && o.is_low(); };
+    if (std::any_of(observations.begin(), observations.end(), low)) add(&AcceleratorConstants::low_gemm, true);
+  }
+  for (const Stack s : stacks)
+    for (const auto figure : {&StackConstants::host_per_layer, &StackConstants::slowdown})
+      if (s != kReferenceStack || figure != &StackConstants::slowdown)
+        out.push_back({.scope = Scope::Stack, .stack = s, .of_stack = figure});
+  return out;
+}
+
+/// Constants of all runs that published figures leave open.
+inline std::vector<FreeConstant> global_constants() {
+  std::vector<FreeConstant> out;
+  for (const auto figure :
+       {&TimeConstants::memory_rate, &TimeConstants::gemm_half_depth, &TimeConstants::kernel_start,
+        &TimeConstants::nic_rate, &TimeConstants::tp_overlap_hidden, &TimeConstants::overlap_slowdown,
+        &TimeConstants::step_fixed, &TimeConstants::straggler_growth})
+    out.push_back({.of_time = figure});
+  return out;
+}
+
+}  // namespace trainplan
