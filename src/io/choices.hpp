@@ -50,7 +50,6 @@ inline constexpr Named<Stack> kStacks[] = {{"megatron-core", Stack::MegatronCore
                                            {"torchtitan-compiled", Stack::TorchtitanCompiled},
                                            {"llm-foundry", Stack::LlmFoundry},
                                            {"jax", Stack::Jax},
-                                           {"internevo", Stack::InternEvo},
                                            {"unknown", Stack::Unknown}};
 inline constexpr Named<AttentionKernel> kAttentionKernels[] = {
     {"best", AttentionKernel::Best},

@@ -160,6 +160,11 @@ void MeasuredLine::fill(std::string_view column, std::string value) {
   if (place < cells_.size() && cells_[place].empty()) cells_[place] = std::move(value);
 }
 
+void MeasuredLine::set(std::string_view column, std::string value) {
+  const std::size_t place = place_of_column(column);
+  if (place < cells_.size()) cells_[place] = std::move(value);
+}
+
 std::vector<MeasuredLine> measured_lines(const std::vector<CsvRecord>& records, std::string_view file,
                                          Issues& issues) {
   return TableReader(file, issues).read(records);

@@ -84,6 +84,8 @@ class MeasuredLine {
   std::optional<double> real(std::string_view column) const;
   /// A value for a cell that is empty.
   void fill(std::string_view column, std::string value);
+  /// Another value for a cell.
+  void set(std::string_view column, std::string value);
 };
 
 /// All rows; mistakes name the line and the column.

@@ -114,8 +114,8 @@ MeasuredRules::MeasuredRules(Issues& issues) {
 
 json MeasuredRules::setup_of(const MeasuredLine& line) const {
   json setup = {{"framework", "megatron-lm"}, {"run", json::object()},     {"model", json::object()},
-                {"columns", json::object()},  {"cluster", json::object()}, {"assumed", json::object()},
-                {"remarks", json::object()}};
+                {"columns", json::object()},  {"read_as", json::object()}, {"cluster", json::object()},
+                {"assumed", json::object()},  {"remarks", json::object()}};
   std::set<std::string> understood;
   for (const json& rule : sources_.at("rules")) {
     if (!holds(rule, line)) continue;

@@ -247,7 +247,7 @@ constexpr RunField kFields[] = {
      set_choice<&RunSpec::cuda_graphs, kGraphModes>},
     {"stack", "name of a software stack",
      "software whose time constants apply: megatron-core, megatron-lm-2022, megatron-deepspeed, torchtitan, "
-     "torchtitan-compiled, llm-foundry, jax, internevo or unknown",
+     "torchtitan-compiled, llm-foundry, jax or unknown",
      "megatron-lm-2022", "the one of the framework", set_choice<&RunSpec::stack, kStacks>},
     {"fused_mlp", kSwitch, "fused activation of the MLP", "false",
      "true where the framework has one or compiles", set_choice<&RunSpec::fused_mlp, kSwitches>},

@@ -35,8 +35,9 @@ struct BlockTime {
 
 namespace detail {
 
-/// Eager Megatron-DeepSpeed issues a layer in 3.3 ms alone and in 5.0 ms with 8 tensor-parallel ranks.
-inline constexpr double kIssuePerRank = 0.07;
+/// Eager Megatron-DeepSpeed issues a layer in 3.3 ms alone and in 3.5, 3.6 and 5.0 ms with 2, 4 and 8
+/// tensor-parallel ranks (VIA-Research/vTrain): growth with the square of the other ranks.
+inline constexpr double kIssueGrowth = 0.0104;
 
 /// Share of the host's work that is left with CUDA graphs.
 constexpr double graph_share(Graphs g) { return g == Graphs::Full ? 0.1 : g == Graphs::Layer ? 0.6 : 1; }
@@ -73,7 +74,7 @@ Seconds<typename R::Num> issue_time(R& rec, const Inputs<typename R::Num>& in, c
                                        problem.stack().host_per_layer);
   const auto left = rec.template in<Count<N>>({"f_graph", "share left with CUDA graphs", "run /cuda_graphs"},
                                               graph_share(problem.recipe.graphs));
-  return host * left * (kIssuePerRank * (in.tp - 1.0) + 1.0) * (passes / 4.0);
+  return host * left * (kIssueGrowth * (in.tp - 1.0) * (in.tp - 1.0) + 1.0) * (passes / 4.0);
 }
 
 template <Recorder R>

@@ -14,25 +14,28 @@
 
 namespace trainplan {
 
-/// Errors count in full up to a bound: a row that nothing explains does not bend the constants.
+/// Errors count by their square up to a bound and hardly beyond it: a row that nothing explains does not bend
+/// the constants.
 struct FitOptions {
   int rounds = 30;
   double first_step = 0.2;  // of the logarithm of a constant
-  double bound = 0.35;
-  double prior = 0.004;     // weight of squared distances from where the constants start
+  double bound = 0.25, beyond = 0.1;
+  double unit = 0.1;        // an error that counts as its square does
+  double prior = 0.001;     // weight of squared distances from where the constants start
 };
 
-/// One fit: the constants, and the weighted mean error that they leave.
+/// One fit: the constants, and the weighted mean loss that they leave.
 class Fit {
   std::span<const Observation> observations_;
   FitOptions options_;
   std::vector<double> weights_;
-  std::vector<double> errors_;  // bounded, of every observation
+  std::vector<double> losses_;  // of every observation
   Calibration now_;
 
-  double bounded(double error) const {
+  double loss(double error) const {
     const double e = std::abs(error);
-    return std::min(e, options_.bound) + 0.1 * std::max(0.0, e - options_.bound);
+    const double inside = std::min(e, options_.bound);
+    return inside * inside / options_.unit + options_.beyond * (e - inside);
   }
   static Checked<Calibration> checked(const Calibration& c) {
     Issues issues;
@@ -54,7 +57,7 @@ class Fit {
       weights_.push_back(std::sqrt(std::min(n, 40.0)) / n / all);
     }
   }
-  double score() const { return std::inner_product(weights_.begin(), weights_.end(), errors_.begin(), 0.0); }
+  double score() const { return std::inner_product(weights_.begin(), weights_.end(), losses_.begin(), 0.0); }
 
   /// Moves one constant when that lowers the score.
   bool tries(const FreeConstant& constant, double step, double start) {
@@ -67,15 +70,15 @@ class Fit {
     const auto pull = [&](double v) { return options_.prior * std::log(v / start) * std::log(v / start); };
     const Checked<Calibration> constants = checked(trial);
     double change = pull(figure.value) - pull(before);
-    std::vector<double> errors = errors_;
-    for (std::size_t i = 0; i < errors.size(); ++i) {
+    std::vector<double> losses = losses_;
+    for (std::size_t i = 0; i < losses.size(); ++i) {
       if (!constant.moves(observations_[i])) continue;
-      errors[i] = bounded(observations_[i].error(constants));
-      change += weights_[i] * (errors[i] - errors_[i]);
+      losses[i] = loss(observations_[i].error(constants));
+      change += weights_[i] * (losses[i] - losses_[i]);
     }
     if (change >= -1e-9) return false;
     now_ = std::move(trial);
-    errors_ = std::move(errors);
+    losses_ = std::move(losses);
     return true;
   }
 
@@ -84,7 +87,7 @@ class Fit {
       : observations_(observations), options_(options), now_(start) {
     weigh();
     const Checked<Calibration> constants = checked(start);
-    for (const Observation& o : observations_) errors_.push_back(bounded(o.error(constants)));
+    for (const Observation& o : observations_) losses_.push_back(loss(o.error(constants)));
   }
 
   /// Searches until the rounds are used up.

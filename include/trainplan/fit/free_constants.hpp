@@ -56,10 +56,14 @@ inline std::vector<FreeConstant> local_constants(std::span<const Observation> ob
     const auto add = [&](Figure AcceleratorConstants::*figure, bool low) {
       out.push_back({.scope = Scope::Accelerator, .accelerator = id, .of_accelerator = figure, .only_low = low});
     };
-    add(&AcceleratorConstants::gemm, false);
+    const auto any = [&](bool low) {
+      return std::any_of(observations.begin(), observations.end(), [&](const Observation& o) {
+        return o.accelerator() == id && o.is_low() == low;
+      });
+    };
+    if (any(false)) add(&AcceleratorConstants::gemm, false);
+    if (any(true)) add(&AcceleratorConstants::low_gemm, true);
     add(&AcceleratorConstants::attention, false);
-    const auto low = [&](const Observation& o) { return o.accelerator() == id && o.is_low(); };
-    if (std::any_of(observations.begin(), observations.end(), low)) add(&AcceleratorConstants::low_gemm, true);
   }
   for (const Stack s : stacks)
     for (const auto figure : {&StackConstants::host_per_layer, &StackConstants::slowdown})

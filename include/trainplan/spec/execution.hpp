@@ -33,13 +33,12 @@ enum class Stack : std::uint8_t {
   TorchtitanCompiled,
   LlmFoundry,
   Jax,
-  InternEvo,
   Unknown
 };
 inline constexpr std::string_view kStackNames[] = {
     "megatron-core", "megatron-lm-2022",    "megatron-deepspeed",
     "torchtitan",    "torchtitan-compiled", "llm-foundry",
-    "jax",           "internevo",           "unknown"};
+    "jax",           "unknown"};
 constexpr std::string_view name_of(Stack s) { return kStackNames[static_cast<int>(s)]; }
 
 }  // namespace trainplan
