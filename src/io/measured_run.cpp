@@ -86,8 +86,8 @@ class RunWriter {
     const std::int64_t tp = degree("tp", "tp", false), pp = degree("pp", "pp", false),
                        cp = degree("cp", "cp", false);
     if (pp > 1) degree("vpp", "vp", true);
-    if (line_.whole("moe_experts")) degree("ep", "ep", true);
-    if (line_.whole("moe_experts") && line_.whole("etp")) degree("etp", "etp", false);
+    if (line_.whole("moe_experts") || line_.whole("ep")) degree("ep", "ep", true);
+    if (line_.whole("etp")) degree("etp", "etp", false);
     const std::int64_t rest = line_.whole("gpus").value_or(1) / std::max<std::int64_t>(1, tp * pp * cp);
     const std::int64_t dp = std::max<std::int64_t>(1, line_.whole("dp").value_or(rest));
     run_["dp"] = dp;
