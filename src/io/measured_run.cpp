@@ -67,6 +67,8 @@ class RunWriter {
     if (full && setup_.at("framework") == "torchtitan") {
       run_["sharding"] = "hsdp";
       run_["shard_size"] = *shard;
+    } else if (run_.value("sharding", "") == "zero1" && setup_.at("framework") == "megatron-lm") {
+      run_["shard_size"] = *shard;
     } else {
       assume("sharding", "over all ranks, not " + std::to_string(*shard));
     }
