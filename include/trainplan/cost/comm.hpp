@@ -286,15 +286,20 @@ void expert_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& pr
 
 /// The gradient of a table that the first and the last stage both hold, once a step.
 template <Recorder R>
-void tied_traffic(R& rec, const Problem& problem, const Plan& plan, int stage, Params<typename R::Num> table,
-                  CommCost<typename R::Num>& out) {
+Bytes<typename R::Num> tied_bytes(R& rec, const Item& item, const Problem& problem,
+                                  Params<typename R::Num> table) {
   using N = typename R::Num;
-  if (!problem.model().tied || plan.pp == 1 || (stage != 0 && stage != plan.pp - 1)) return;
   const auto width = rec.template in<BytesPerParam<N>>({"w_g", "bytes of a gradient", "run /gradient_dtype"},
                                                        bytes_of(problem.recipe.gradient));
   const auto two = rec.template in<Count<N>>({"n_2", "first and last stage", "tied tables"}, 2);
-  out.tied.bytes = rec.apply(all_reduce_bytes, {"comm.tied", "V_tied", "gradient of the tied table"},
-                             parameter_bytes(table, width), two);
+  return rec.apply(all_reduce_bytes, item, parameter_bytes(table, width), two);
+}
+
+template <Recorder R>
+void tied_traffic(R& rec, const Problem& problem, const Plan& plan, int stage, Params<typename R::Num> table,
+                  CommCost<typename R::Num>& out) {
+  if (!problem.model().tied || plan.pp == 1 || (stage != 0 && stage != plan.pp - 1)) return;
+  out.tied.bytes = tied_bytes(rec, {"comm.tied", "V_tied", "gradient of the tied table"}, problem, table);
   out.tied.seconds = rec.apply(transfer_time, {"comm.tied_time", "t_tied", "tied table at link rate"},
                                out.tied.bytes, rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));
 }
