@@ -40,7 +40,7 @@ std::vector<std::string_view> read_figures(const Reader& in, const FigureKey<T> 
 /// The constants of another accelerator, which the file or what lies below it gives.
 void read_same(const Reader& in, const std::string& id, const std::string& other, Calibration& c) {
   const AcceleratorConstants same = c.of(other);
-  if (id == kOther || same.id != other || !same.same_as.empty())
+  if (id == kOther || id == other || same.id != other || !same.same_as.empty())
     return in.refuse(id, "same-accelerator", "name an accelerator that has constants of its own",
                      "give its constants");
   AcceleratorConstants& a = constants_of(c, id, same);
@@ -87,6 +87,7 @@ std::optional<Checked<Calibration>> read_calibration(const Document& doc, Calibr
   in.allow(keys);
   if (const auto time = in.object("time")) time->allow(read_figures(*time, kTimeKeys, c.time));
   if (const auto accelerators = in.object("accelerators")) read_accelerators(*accelerators, c);
+  c.follow();
   if (const auto stacks = in.object("stacks")) read_stacks(*stacks, c);
   c.follow();
   auto checked = Checked<Calibration>::make(std::move(c), issues);
