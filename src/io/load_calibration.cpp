@@ -89,7 +89,6 @@ std::optional<Checked<Calibration>> read_calibration(const Document& doc, Calibr
   if (const auto accelerators = in.object("accelerators")) read_accelerators(*accelerators, c);
   c.follow();
   if (const auto stacks = in.object("stacks")) read_stacks(*stacks, c);
-  c.follow();
   auto checked = Checked<Calibration>::make(std::move(c), issues);
   const Document* const documents[] = {&doc};
   place_issues(documents, issues, first);

@@ -30,8 +30,13 @@ struct CalibrationAnswer {
     for (const CalibratedRow& r : rows) sum += std::abs(r.*error);
     return rows.empty() ? 0 : sum / static_cast<double>(rows.size());
   }
-  /// Rows that were left out are predicted worse than before: what was fitted does not carry over.
-  bool worse() const { return mean(&CalibratedRow::left_out) > mean(&CalibratedRow::before); }
+  /// Rows that were left out are predicted worse than before, all or those of one kind: what was fitted does
+  /// not carry over, or not from dense models to mixtures of experts.
+  bool worse() const {
+    double change[2] = {0, 0};
+    for (const CalibratedRow& r : rows) change[r.row->sparse] += std::abs(r.left_out) - std::abs(r.before);
+    return change[0] > 0 || change[1] > 0;
+  }
 };
 
 namespace detail {
