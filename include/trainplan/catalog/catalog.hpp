@@ -24,6 +24,7 @@
 #include "trainplan/cost/params.hpp"
 #include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/cost/schedule.hpp"
+#include "trainplan/cost/sensitivity.hpp"
 #include "trainplan/cost/stability.hpp"
 #include "trainplan/cost/state.hpp"
 #include "trainplan/cost/step.hpp"
@@ -67,6 +68,7 @@ inline constexpr std::array kChapters{
     chapter<PipelineFormulas>("pipeline", "Time of a pipeline"),
     chapter<StepFormulas>("step", "Step time"),
     chapter<LossFormulas>("losses", "Losses of a step"),
+    chapter<SensitivityFormulas>("sensitivity", "What a change buys"),
     chapter<GapFormulas>("gap", "A measured step against its budget"),
     chapter<GapNormFormulas>("gap-norms", "What is normal for a step"),
     chapter<CheckpointFormulas>("checkpoint", "Checkpoints"),

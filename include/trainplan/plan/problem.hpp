@@ -77,6 +77,14 @@ class Problem {
     return other;
   }
 
+  /// The same question on another cluster.
+  Problem with(const Checked<ClusterSpec>& cluster) const {
+    Problem other = *this;
+    other.cluster_ = &*cluster;
+    other.accelerator_ = &calibration_->of(cluster->accelerator.id);
+    return other;
+  }
+
   /// The same question put to another framework.
   Problem with(const Checked<FrameworkProfile>& profile) const {
     Problem other = *this;

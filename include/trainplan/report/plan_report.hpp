@@ -12,6 +12,7 @@
 #include "trainplan/report/launch_section.hpp"
 #include "trainplan/report/plan_sections.hpp"
 #include "trainplan/report/warning_section.hpp"
+#include "trainplan/report/whatif_sections.hpp"
 
 namespace trainplan {
 
@@ -254,9 +255,10 @@ inline void judge_limits(Report& r, const Trial& t, const std::vector<Gate>& gat
 }  // namespace detail
 
 /// The whole report. The ledger belongs to the chosen plan's fullest stage. Limits, if any, are judged;
-/// warnings among the issues are shown.
+/// warnings among the issues are shown. detail: every variant of the plan and every input.
 inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::vector<Setting>& settings,
-                          const Limits& limits = {}, const std::vector<Issue>& issues = {}) {
+                          const Limits& limits = {}, const std::vector<Issue>& issues = {},
+                          bool detail = false) {
   const Trial& t = d.chosen;
   Report r{
       "plan", t.problem.model().name + " on " + t.problem.cluster().name, t.verdict(), headline_of(t), {}};
@@ -280,6 +282,8 @@ inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::
   r.sections.push_back(checkpoint_section(t, ledger));
   r.sections.push_back(cost_section(t, ledger));
   r.sections.push_back(alternative_section(d));
+  r.sections.push_back(whatif_section(t, what_ifs(t), detail));
+  r.sections.push_back(elasticity_section(elasticities(t), detail));
   r.sections.push_back(launch_section(t));
   return r;
 }
