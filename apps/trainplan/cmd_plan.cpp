@@ -37,7 +37,8 @@ void add_plan(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<PlanOptions>();
   CLI::App* command = app.add_subcommand("plan", "derive a plan and explain every number of it");
   add_run_options(*command, options->run, "MODEL CLUSTER, or one RUN file");
-  command->add_flag("--detail", options->detail, "every variant of the plan and every input that it depends on");
+  command->add_flag("--detail", options->detail,
+                    "every variant of the plan and every input that it depends on");
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_plan(*options); });
 }

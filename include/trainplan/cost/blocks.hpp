@@ -13,12 +13,12 @@ namespace trainplan {
 enum class BlockKind : std::uint8_t { Dense, DenseAgain, Sparse, SparseAgain };
 inline constexpr std::size_t kBlockKinds = 4;
 struct BlockNames {
-  std::string_view total_id, kernels_id, again_id, wait_id, products_id, symbol, kernels, again, wait, products,
-      title;
+  std::string_view total_id, kernels_id, again_id, wait_id, products_id, symbol, kernels, again, wait,
+      products, title;
 };
 inline constexpr std::array<BlockNames, kBlockKinds> kBlocks{{
-    {"block.dense", "block.dense.kernels", "block.dense.again", "block.dense.wait", "block.dense.products", "t_d",
-     "t_dk", "t_dr", "t_dw", "t_dg", "layer with an MLP"},
+    {"block.dense", "block.dense.kernels", "block.dense.again", "block.dense.wait", "block.dense.products",
+     "t_d", "t_dk", "t_dr", "t_dw", "t_dg", "layer with an MLP"},
     {"block.dense_again", "block.dense_again.kernels", "block.dense_again.again", "block.dense_again.wait",
      "block.dense_again.products", "t_D", "t_Dk", "t_Dr", "t_Dw", "t_Dg", "recomputed layer with an MLP"},
     {"block.sparse", "block.sparse.kernels", "block.sparse.again", "block.sparse.wait",

@@ -81,7 +81,8 @@ Blocks<typename R::Num> block_times(R& rec, const Inputs<typename R::Num>& in, c
     if (model.blocks[i] > 0)
       out.of[i] = block_time(rec, in, problem, plan, work, traffic, static_cast<BlockKind>(i));
   out.head = rec.item({"block.head", "t_head", "logits and loss"}, work.head.both());
-  out.head_product = rec.item({"block.head_product", "t_hg", "product of the logits"}, work.head_product.both());
+  out.head_product =
+      rec.item({"block.head_product", "t_hg", "product of the logits"}, work.head_product.both());
   if (model.further > 0)
     out.further = rec.item({"block.further", "t_further", "projection of a block for further tokens"},
                            work.further.both());
@@ -105,7 +106,8 @@ Seconds<typename R::Num> over_blocks(R& rec, const StageBlocks& held, const Bloc
     if (held.blocks[i] > 0) sum.add(count(kCounts[i], kBlocks[i].title, held.blocks[i]) * part(blocks.of[i]));
   if (heads == Heads::Nothing) return sum.total();
   if (held.heads > 0)
-    sum.add(count("n_h", "heads", held.heads) * (heads == Heads::Products ? blocks.head_product : blocks.head));
+    sum.add(count("n_h", "heads", held.heads) *
+            (heads == Heads::Products ? blocks.head_product : blocks.head));
   if (held.further > 0) sum.add(count("n_f", "blocks for further tokens", held.further) * blocks.further);
   return sum.total();
 }
@@ -144,10 +146,12 @@ PipelineTime<typename R::Num> pipeline_cost(R& rec, const Inputs<typename R::Num
   };
   using Time = BlockTime<N>;
   PipelineTime<N> out;
-  out.kernels = sum({"pipeline.kernels", "w_k", "kernels of a micro-batch, all stages"},
-                    [](const Time& b) { return b.kernels; }, Heads::Kernels);
-  out.products = sum({"pipeline.products", "w_g", "matrix products of a micro-batch, all stages"},
-                     [](const Time& b) { return b.products; }, Heads::Products);
+  out.kernels = sum(
+      {"pipeline.kernels", "w_k", "kernels of a micro-batch, all stages"},
+      [](const Time& b) { return b.kernels; }, Heads::Kernels);
+  out.products = sum(
+      {"pipeline.products", "w_g", "matrix products of a micro-batch, all stages"},
+      [](const Time& b) { return b.products; }, Heads::Products);
   out.tensor = sum({"pipeline.tensor", "w_tp", "tensor parallel traffic that shows"},
                    [](const Time& b) { return b.tensor; });
   out.context = sum({"pipeline.context", "w_cp", "context parallel traffic that shows"},
@@ -159,10 +163,11 @@ PipelineTime<typename R::Num> pipeline_cost(R& rec, const Inputs<typename R::Num
   const auto total = [](const Time& b) { return b.total; };
   out.all = sum({"pipeline.all", "w", "time of a micro-batch on all stages"}, total, Heads::Kernels);
   out.slowest_stage = detail::slowest_stage(problem, plan, blocks);
-  out.slowest = plan.pp == 1 ? out.all
-                             : rec.item({"pipeline.slowest", "w_max", "time of a micro-batch on the slowest stage"},
-                                        1.0 * detail::over_blocks(rec, stage_blocks(problem, plan, out.slowest_stage),
-                                                            blocks, total, Heads::Kernels));
+  out.slowest = plan.pp == 1
+                    ? out.all
+                    : rec.item({"pipeline.slowest", "w_max", "time of a micro-batch on the slowest stage"},
+                               1.0 * detail::over_blocks(rec, stage_blocks(problem, plan, out.slowest_stage),
+                                                         blocks, total, Heads::Kernels));
   out.step = rec.apply(pipeline_time, {"pipeline.step", "T_pipe", "all micro-batches of a step"}, m, out.slowest,
                        out.all, in.vpp);
   return out;

@@ -15,8 +15,8 @@ inline constexpr Formula time_cut{
 inline constexpr Formula pro_rata{
     "pro_rata", "effect of some layers, where that of all is known",
     Source{"rule-of-thumb", "k of L_s layers have k / L_s of the effect"},
-    std::array{Arg{"layers", "k", "layers of a stage that change"}, Arg{"all", "L_s", "layers of the stage", 1},
-               Arg{"effect", "f", "effect of all of them"}},
+    std::array{Arg{"layers", "k", "layers of a stage that change"},
+               Arg{"all", "L_s", "layers of the stage", 1}, Arg{"effect", "f", "effect of all of them"}},
     []<class N>(Count<N> layers, Count<N> all, Count<N> effect) { return layers / all * effect; }};
 
 inline constexpr Formula time_elasticity{

@@ -171,9 +171,11 @@ void product_shares(R& rec, const Inputs<typename R::Num>& in, const PipelineTim
                     Count<typename R::Num> m, const StepCost<typename R::Num>& step) {
   const auto products =
       rec.item({"step.products", "T_gemm", "matrix products, mean of the stages"}, m * pipe.products / in.pp);
-  const auto share = rec.item({"step.products_of_kernels", "f_gemm_k", "matrix products, share of the kernels", {}, Unit::Share},
-                              products / step.compute);
-  rec.apply(share_of_step, {"step.products_of_step", "f_gemm", "matrix products, share of the step", {}, Unit::Share}, share,
+  const auto share = rec.item(
+      {"step.products_of_kernels", "f_gemm_k", "matrix products, share of the kernels", {}, Unit::Share},
+      products / step.compute);
+  rec.apply(share_of_step,
+            {"step.products_of_step", "f_gemm", "matrix products, share of the step", {}, Unit::Share}, share,
             step.compute, step.step);
 }
 

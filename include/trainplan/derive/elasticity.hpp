@@ -17,8 +17,8 @@
 
 namespace trainplan {
 
-/// step: per cent that the step changes by for 1 % more of the input. room: bytes that 1 % more adds to what is
-/// left under the gate. one_sided: 1 % less or more is no legal value.
+/// step: per cent that the step changes by for 1 % more of the input. room: bytes that 1 % more adds to what
+/// is left under the gate. one_sided: 1 % less or more is no legal value.
 struct Elasticity {
   std::string_view name;
   Value value;
@@ -37,10 +37,7 @@ struct Varied {
   bool sparse;
 
   explicit Varied(const Problem& p)
-      : cluster(p.cluster()),
-        calibration(p.calibration()),
-        recipe(p.recipe),
-        sparse(p.model().is_sparse()) {}
+      : cluster(p.cluster()), calibration(p.calibration()), recipe(p.recipe), sparse(p.model().is_sparse()) {}
 
   AcceleratorConstants& accelerator() {
     const auto found =
@@ -95,7 +92,8 @@ inline Place of_imbalance(Varied& v) {
   return v.sparse ? Place{&v.recipe.imbalance, "run /expert_imbalance"} : Place{};
 }
 inline Place of_capacity(Varied& v) {
-  return v.sparse && v.recipe.capacity_factor > 0 ? Place{&v.recipe.capacity_factor, "run /capacity_factor"} : Place{};
+  return v.sparse && v.recipe.capacity_factor > 0 ? Place{&v.recipe.capacity_factor, "run /capacity_factor"}
+                                                  : Place{};
 }
 
 /// Every number of cluster, constants and run that is no integer and that step or memory depend on.
@@ -115,20 +113,25 @@ inline constexpr Input kInputs[] = {
     {"start of a product", Unit::Time, Part::Calibration, of_time<&TimeConstants::kernel_start>},
     {"positions of half the attention rate", Unit::Count, Part::Calibration,
      of_time<&TimeConstants::attention_half_length>},
-    {"reached share of memory bandwidth", Unit::Share, Part::Calibration, of_time<&TimeConstants::memory_rate>},
+    {"reached share of memory bandwidth", Unit::Share, Part::Calibration,
+     of_time<&TimeConstants::memory_rate>},
     {"reached share of scale-up", Unit::Share, Part::Calibration, of_time<&TimeConstants::scale_up_rate>},
     {"reached share of a NIC", Unit::Share, Part::Calibration, of_time<&TimeConstants::nic_rate>},
     {"hop of a ring", Unit::Time, Part::Calibration, of_time<&TimeConstants::ring_step>},
-    {"hidden share of TP traffic", Unit::Share, Part::Calibration, of_time<&TimeConstants::tp_overlap_hidden>},
-    {"hidden share of EP traffic", Unit::Share, Part::Calibration, of_time<&TimeConstants::ep_overlap_hidden>},
-    {"slowdown by overlapped traffic", Unit::Share, Part::Calibration, of_time<&TimeConstants::overlap_slowdown>},
+    {"hidden share of TP traffic", Unit::Share, Part::Calibration,
+     of_time<&TimeConstants::tp_overlap_hidden>},
+    {"hidden share of EP traffic", Unit::Share, Part::Calibration,
+     of_time<&TimeConstants::ep_overlap_hidden>},
+    {"slowdown by overlapped traffic", Unit::Share, Part::Calibration,
+     of_time<&TimeConstants::overlap_slowdown>},
     {"fixed time of a step", Unit::Time, Part::Calibration, of_time<&TimeConstants::step_fixed>},
     {"stragglers, for each doubling of nodes", Unit::Share, Part::Calibration,
      of_time<&TimeConstants::straggler_growth>},
     {"host time of a layer", Unit::Time, Part::Calibration, of_stack<&StackConstants::host_per_layer>},
     {"step of the stack over the model", Unit::Count, Part::Calibration, of_stack<&StackConstants::slowdown>},
     {"overhead of an expert", Unit::Time, Part::Calibration, of_stack<&StackConstants::expert_overhead>},
-    {"gate, share of usable memory", Unit::Share, Part::Calibration, of_calibration<&Calibration::capacity_gate>},
+    {"gate, share of usable memory", Unit::Share, Part::Calibration,
+     of_calibration<&Calibration::capacity_gate>},
     {"allocator slack", Unit::Share, Part::Calibration, of_calibration<&Calibration::allocator_slack>},
     {"CUDA context", Unit::Memory, Part::Calibration, of_calibration<&Calibration::cuda_context>},
     {"communicators", Unit::Memory, Part::Calibration, of_calibration<&Calibration::communicators>},

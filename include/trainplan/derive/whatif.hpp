@@ -62,8 +62,8 @@ class WhatIfFinder {
     WhatIf row{std::move(key), std::move(name), minor};
     if (const Rule* rule = first_broken(problem, plan)) {
       row.broken = rule->id;
-      row.refusal = std::string(rule->field) + " must " + std::string(rule->sentence(problem.profile())) + " (" +
-                    rule->numbers(problem, plan) + ")";
+      row.refusal = std::string(rule->field) + " must " + std::string(rule->sentence(problem.profile())) +
+                    " (" + rule->numbers(problem, plan) + ")";
     } else {
       row.trial = Trial{problem, plan, evaluate(problem, plan)};
     }
@@ -103,7 +103,8 @@ class WhatIfFinder {
 
   /// As few recomputed layers as the rules allow, half of a stage and all; less the plan's own number.
   std::vector<std::int64_t> recompute_steps(std::int64_t all) const {
-    const std::int64_t unit = plan().vpp, own = plan().recompute == Recompute::Layers ? plan().recompute_layers : 0;
+    const std::int64_t unit = plan().vpp,
+                       own = plan().recompute == Recompute::Layers ? plan().recompute_layers : 0;
     std::vector<std::int64_t> steps{unit};
     if (chosen_.problem.profile().rules.recompute_layers) steps.push_back(all / 2 / unit * unit);
     std::erase_if(steps, [&](std::int64_t k) { return k < 1 || k >= all || k == own; });
@@ -123,13 +124,14 @@ class WhatIfFinder {
     const auto steps = recompute_steps(all);
     for (const std::int64_t k : steps) {
       const bool half = k != steps.front();
-      const auto& row = add("recompute_" + std::to_string(k), "recompute " + std::to_string(k) + " of " +
-                            std::to_string(all) + " layers", few && half, set(Recompute::Layers, k));
+      const auto& row = add("recompute_" + std::to_string(k),
+                            "recompute " + std::to_string(k) + " of " + std::to_string(all) + " layers",
+                            few && half, set(Recompute::Layers, k));
       if (row.trial) add_gain(row.trial->plan, k, all);
     }
     if (plan().recompute == Recompute::Full) return;
-    const auto& row =
-        add("recompute_all", "recompute all " + std::to_string(all) + " layers", false, set(Recompute::Full, 0));
+    const auto& row = add("recompute_all", "recompute all " + std::to_string(all) + " layers", false,
+                          set(Recompute::Full, 0));
     if (row.trial) add_gain(row.trial->plan, all, all);
   }
   /// On the stage of the chosen plan, so that both sides are of one GPU.
@@ -147,20 +149,23 @@ class WhatIfFinder {
     const Count<> layers{static_cast<double>(k)}, whole{static_cast<double>(all)};
     g.share_pro_rata = pro_rata(layers, whole, recompute_saving(before.kept, before.layer));
     g.flops = some.compute.recomputed / some.compute.causal;
-    g.flops_pro_rata = pro_rata(layers, whole, Count<>{1.0 / 3});
+    g.flops_pro_rata =
+        pro_rata(layers, whole, recompute_flops_full(some.compute.causal, Count<>{1}) / some.compute.causal);
     g.step = some.step.step - none.step.step;
     out_.recompute.push_back(g);
   }
 
   /// Overlap the other way, with what the default is.
-  void add_overlap(std::string key, const std::string& what, bool minor, bool Recipe::*overlap, bool by_default) {
+  void add_overlap(std::string key, const std::string& what, bool minor, bool Recipe::*overlap,
+                   bool by_default) {
     const bool on = !(recipe().*overlap);
-    add(std::move(key), what + (on ? " on" : " off") + (on == by_default ? " (the default)" : ""), minor,
+    add(std::move(key), what + (on ? " on" : " off") + " (default " + (by_default ? "on)" : "off)"), minor,
         [=](Recipe& r, Plan&) { r.*overlap = on; });
   }
   void add_overlaps() {
     if (plan().tp > 1 && plan().sequence_parallel)
-      add_overlap("tp_overlap", "TP overlap", false, &Recipe::tp_overlap, chosen_.problem.profile().rules.tp_overlap);
+      add_overlap("tp_overlap", "TP overlap", false, &Recipe::tp_overlap,
+                  chosen_.problem.profile().rules.tp_overlap);
     if (has_expert_traffic()) add_overlap("ep_overlap", "EP overlap", false, &Recipe::ep_overlap, false);
     if (std::int64_t{plan().dp} * plan().cp > 1)
       add_overlap("dp_overlap", "DP overlap", true, &Recipe::dp_overlap, true);

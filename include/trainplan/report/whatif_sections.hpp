@@ -22,7 +22,7 @@ inline std::string fit_text(Verdict v) {
 
 /// Memory and step beside the plan's; of a change that breaks a rule only that.
 inline std::vector<Cell> whatif_row(const WhatIf& w, const Trial& plan) {
-  if (!w.trial) return {w.name, {}, {}, {}, {}, {}, "breaks " + w.broken};
+  if (!w.trial) return {w.name, {}, {}, {}, {}, {}, std::string("illegal")};
   const auto &then = w.trial->cost, &now = plan.cost;
   return {w.name,
           Value{w.trial->device(), Unit::Memory},
@@ -63,17 +63,22 @@ inline Sentence product_sentence(const ProductCut& p) {
           share(p.evaluated)};
 }
 
+/// The fewest layers and the most.
 inline Sentence recompute_sentence(const std::vector<RecomputeGain>& gains) {
   const auto share = [](Count<> x) { return Value{x.num(), Unit::Share}; };
-  Sentence s{"recompute: each layer of a stage frees ",
-             Value{gains.front().saved_of_layer.num(), Unit::Memory}};
-  for (const RecomputeGain& g : gains) {
-    s.push_back("; " + std::to_string(g.layers) + " of " + std::to_string(g.all) + " layers ");
-    s.push_back(share(g.share));
-    s.push_back(" of the activations for ");
-    s.push_back(share(g.flops));
-    s.push_back(" more FLOPs");
-  }
+  const RecomputeGain &few = gains.front(), &many = gains.back();
+  Sentence s{"recompute: each layer frees ",
+             Value{few.saved_of_layer.num(), Unit::Memory},
+             "; " + std::to_string(few.layers) + " of " + std::to_string(few.all) + " layers of a stage ",
+             share(few.share),
+             " of the activations for ",
+             share(few.flops),
+             " more FLOPs"};
+  if (many.layers == few.layers) return s;
+  s.push_back(", " + std::to_string(many.layers) + " of them ");
+  s.push_back(share(many.share));
+  s.push_back(" for ");
+  s.push_back(share(many.flops));
   return s;
 }
 
@@ -83,7 +88,8 @@ inline Facts product_facts(const ProductCut& p) {
   };
   return {"products",
           {{"format", "narrower format", std::string(p.format), "", ""},
-           fact("of_kernels", "matrix products, share of the kernels", p.of_kernels, "", "step.products_of_kernels"),
+           fact("of_kernels", "matrix products, share of the kernels", p.of_kernels, "",
+                "step.products_of_kernels"),
            fact("of_step", "matrix products, share of the step", p.of_step, "", "step.products_of_step"),
            fact("cut", "cut of their time", p.cut, "", ""),
            fact("step_cut", "cut of the step", p.step_cut, "share x cut", ""),
@@ -92,24 +98,26 @@ inline Facts product_facts(const ProductCut& p) {
 }
 
 inline Table recompute_table(const std::vector<RecomputeGain>& gains) {
-  Table table{"recompute",
-              "Recompute against none, on the fullest GPU; pro rata: k of L layers have k / L of what all have",
-              {{"layers", "layers"},
-               {"of", "of"},
-               {"activations", "activations freed"},
-               {"activations_of_layer", "by each layer"},
-               {"activations_share", "share"},
-               {"activations_pro_rata", "pro rata"},
-               {"flops_share", "FLOPs added"},
-               {"flops_pro_rata", "pro rata"},
-               {"step", "step"}},
-              {}};
+  Table table{
+      "recompute",
+      "Recompute against none, on the fullest GPU; pro rata: k of L layers have k / L of what all have",
+      {{"layers", "layers"},
+       {"of", "of"},
+       {"activations", "activations freed"},
+       {"activations_of_layer", "by each layer"},
+       {"activations_share", "share"},
+       {"activations_pro_rata", "pro rata"},
+       {"flops_share", "FLOPs added"},
+       {"flops_pro_rata", "pro rata"},
+       {"step", "step"}},
+      {}};
   const auto count = [](std::int64_t n) { return Value{static_cast<double>(n), Unit::Count}; };
   const auto share = [](Count<> x) { return Value{x.num(), Unit::Share}; };
   for (const RecomputeGain& g : gains)
     table.rows.push_back({count(g.layers), count(g.all), Value{g.saved.num(), Unit::Memory},
-                          Value{g.saved_of_layer.num(), Unit::Memory}, share(g.share), share(g.share_pro_rata),
-                          share(g.flops), share(g.flops_pro_rata), Value{g.step.num(), Unit::StepTime}});
+                          Value{g.saved_of_layer.num(), Unit::Memory}, share(g.share),
+                          share(g.share_pro_rata), share(g.flops), share(g.flops_pro_rata),
+                          Value{g.step.num(), Unit::StepTime}});
   return table;
 }
 
@@ -123,7 +131,8 @@ inline Section whatif_section(const Trial& plan, const WhatIfs& all, bool detail
   if (all.products) notes.sentences.push_back(detail::product_sentence(*all.products));
   if (!all.recompute.empty()) notes.sentences.push_back(detail::recompute_sentence(all.recompute));
   for (const WhatIf& w : all.rows)
-    if (!w.trial && (detail || !w.minor)) notes.sentences.push_back({w.name + ": " + w.refusal});
+    if (!w.trial && (detail || !w.minor))
+      notes.sentences.push_back({w.name + " breaks " + w.broken + ": " + w.refusal});
   if (!notes.sentences.empty()) s.blocks.push_back(std::move(notes));
   if (detail && all.products) s.blocks.push_back(detail::product_facts(*all.products));
   if (detail && !all.recompute.empty()) s.blocks.push_back(detail::recompute_table(all.recompute));
@@ -150,7 +159,8 @@ inline Table input_table(std::string key, std::string title, Column effect) {
 
 /// The largest effects on the step; `inputs` are in that order.
 inline Table step_inputs(const std::vector<Elasticity>& inputs, bool detail) {
-  Table table = input_table("inputs", "Step for 1 % more of an input, all others as they are", {"step", "step"});
+  Table table =
+      input_table("inputs", "Step for 1 % more of an input, all others as they are", {"step", "step"});
   for (const Elasticity& e : inputs)
     if (moves_step(e) && (detail || table.rows.size() < kFewInputs))
       table.rows.push_back({input_name(e), e.value, Value{e.step / 100, Unit::Share}, e.origin});
@@ -180,17 +190,17 @@ inline Notes input_notes(const std::vector<Elasticity>& inputs, bool detail) {
   Notes notes{"inputs_note", {}};
   const auto moving = static_cast<std::size_t>(std::count_if(inputs.begin(), inputs.end(), moves_step));
   if (!detail && moving > kFewInputs)
-    notes.sentences.push_back({std::to_string(moving - kFewInputs) + " more inputs, each below ",
-                               Value{std::abs(inputs[kFewInputs - 1].step) / 100, Unit::Share},
+    notes.sentences.push_back({std::to_string(moving - kFewInputs) + " more inputs, each at most ",
+                               Value{std::abs(inputs[kFewInputs].step) / 100, Unit::Share},
                                ": --detail shows them"});
-  const auto most = std::max_element(inputs.begin(), inputs.end(), [](const Elasticity& a, const Elasticity& b) {
-    return std::abs(a.room) < std::abs(b.room);
+  const auto memory = std::find_if(inputs.begin(), inputs.end(), [](const Elasticity& e) {
+    return e.value.unit == Unit::Memory && e.room > kNoEffect;
   });
-  if (!detail && most != inputs.end() && moves_room(*most))
-    notes.sentences.push_back({"memory: 1 % more " + std::string(most->name) + " leaves ",
-                               Value{most->room, Unit::Memory}, " more under the gate"});
+  if (!detail && memory != inputs.end())
+    notes.sentences.push_back({"memory: 1 % more " + std::string(memory->name) + " leaves ",
+                               Value{memory->room, Unit::Memory}, " more under the gate"});
   if (const std::string names = without_effect(inputs); !names.empty())
-    notes.sentences.push_back({"no effect: " + names});
+    notes.sentences.push_back({"no effect of 1 %: " + names});
   return notes;
 }
 
@@ -199,6 +209,10 @@ inline Notes input_notes(const std::vector<Elasticity>& inputs, bool detail) {
 /// detail: all inputs, and those of memory too.
 inline Section elasticity_section(const std::vector<Elasticity>& inputs, bool detail) {
   Section s{"elasticities", "What 1 % of an input does", {}};
+  if (inputs.empty()) {
+    s.blocks.push_back(Notes{"inputs_note", {{"the step is not finite"}}});
+    return s;
+  }
   s.blocks.push_back(detail::step_inputs(inputs, detail));
   if (detail) s.blocks.push_back(detail::room_inputs(inputs));
   s.blocks.push_back(detail::input_notes(inputs, detail));
