@@ -33,7 +33,7 @@ struct ProductCut {
 /// What recompute of so many layers of a stage does, compared with none. The shares that go by the number of
 /// layers stand beside those of the plan.
 struct RecomputeGain {
-  std::int64_t layers = 0, all = 0;
+  Count<> layers, all;
   Bytes<> saved, saved_of_layer;
   Count<> share, share_pro_rata, flops, flops_pro_rata;
   Seconds<> step;
@@ -127,30 +127,31 @@ class WhatIfFinder {
       const auto& row = add("recompute_" + std::to_string(k),
                             "recompute " + std::to_string(k) + " of " + std::to_string(all) + " layers",
                             few && half, set(Recompute::Layers, k));
-      if (row.trial) add_gain(row.trial->plan, k, all);
+      if (row.trial) add_gain(row.trial->plan);
     }
     if (plan().recompute == Recompute::Full) return;
-    const auto& row = add("recompute_all", "recompute all " + std::to_string(all) + " layers", false,
-                          set(Recompute::Full, 0));
-    if (row.trial) add_gain(row.trial->plan, all, all);
+    const auto& row = add("recompute_all", "recompute all layers", false, set(Recompute::Full, 0));
+    if (row.trial) add_gain(row.trial->plan);
   }
-  /// On the stage of the chosen plan, so that both sides are of one GPU.
-  void add_gain(const Plan& with, std::int64_t k, std::int64_t all) {
+  /// On the stage of the chosen plan, so that both sides are of one GPU; its layers may be more or fewer than
+  /// those of a stage between.
+  void add_gain(const Plan& with) {
     Plan plain = with;
     plain.recompute = Recompute::None;
     plain.recompute_layers = 0;
     const auto none = evaluate_stage(chosen_.problem, plain, chosen_.cost.stage),
                some = evaluate_stage(chosen_.problem, with, chosen_.cost.stage);
     const auto &before = none.memory.activations, &after = some.memory.activations;
-    RecomputeGain g{k, all, {}, {}, {}, {}, {}, {}, {}};
+    const auto model = some.compute.causal;
+    RecomputeGain g;
+    g.layers = after.recomputed;
+    g.all = some.memory.params.blocks;
     g.saved = before.saved - after.saved;
-    g.saved_of_layer = g.saved / after.recomputed;
+    g.saved_of_layer = g.saved / g.layers;
     g.share = recompute_saving(after.saved, before.saved);
-    const Count<> layers{static_cast<double>(k)}, whole{static_cast<double>(all)};
-    g.share_pro_rata = pro_rata(layers, whole, recompute_saving(before.kept, before.layer));
-    g.flops = some.compute.recomputed / some.compute.causal;
-    g.flops_pro_rata =
-        pro_rata(layers, whole, recompute_flops_full(some.compute.causal, Count<>{1}) / some.compute.causal);
+    g.share_pro_rata = pro_rata(g.layers, g.all, recompute_saving(before.kept, before.layer));
+    g.flops = some.compute.recomputed / model;
+    g.flops_pro_rata = pro_rata(g.layers, g.all, recompute_flops_full(model, Count<>{1}) / model);
     g.step = some.step.step - none.step.step;
     out_.recompute.push_back(g);
   }

@@ -44,8 +44,12 @@ inline Table whatif_table(const WhatIfs& all, const Trial& plan, bool detail) {
                {"mfu", "MFU"},
                {"verdict", "verdict"}},
               {}};
-  for (const WhatIf& w : all.rows)
-    if (detail || !w.minor) table.rows.push_back(whatif_row(w, plan));
+  if (detail) table.columns.push_back({"id", "id"});
+  for (const WhatIf& w : all.rows) {
+    if (!detail && w.minor) continue;
+    table.rows.push_back(whatif_row(w, plan));
+    if (detail) table.rows.back().push_back(Code{w.key});
+  }
   return table;
 }
 
@@ -66,16 +70,23 @@ inline Sentence product_sentence(const ProductCut& p) {
 /// The fewest layers and the most.
 inline Sentence recompute_sentence(const std::vector<RecomputeGain>& gains) {
   const auto share = [](Count<> x) { return Value{x.num(), Unit::Share}; };
+  const auto count = [](Count<> x) { return Value{x.num(), Unit::Count}; };
   const RecomputeGain &few = gains.front(), &many = gains.back();
   Sentence s{"recompute: each layer frees ",
              Value{few.saved_of_layer.num(), Unit::Memory},
-             "; " + std::to_string(few.layers) + " of " + std::to_string(few.all) + " layers of a stage ",
+             "; ",
+             count(few.layers),
+             " of ",
+             count(few.all),
+             " layers of a stage ",
              share(few.share),
              " of the activations for ",
              share(few.flops),
              " more FLOPs"};
   if (many.layers == few.layers) return s;
-  s.push_back(", " + std::to_string(many.layers) + " of them ");
+  s.push_back(", ");
+  s.push_back(count(many.layers));
+  s.push_back(" of them ");
   s.push_back(share(many.share));
   s.push_back(" for ");
   s.push_back(share(many.flops));
@@ -111,7 +122,7 @@ inline Table recompute_table(const std::vector<RecomputeGain>& gains) {
        {"flops_pro_rata", "pro rata"},
        {"step", "step"}},
       {}};
-  const auto count = [](std::int64_t n) { return Value{static_cast<double>(n), Unit::Count}; };
+  const auto count = [](Count<> x) { return Value{x.num(), Unit::Count}; };
   const auto share = [](Count<> x) { return Value{x.num(), Unit::Share}; };
   for (const RecomputeGain& g : gains)
     table.rows.push_back({count(g.layers), count(g.all), Value{g.saved.num(), Unit::Memory},

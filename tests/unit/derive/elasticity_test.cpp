@@ -76,10 +76,8 @@ std::map<std::string, double> by_chain_rule(const Trial& t) {
 
 /// A number of a cluster, an accelerator or the constants, and no integer.
 bool is_continuous(const std::string& origin) {
-  const bool of_file = origin.find(".json /") != std::string::npos;
-  const bool integer =
-      origin.find("/nodes") != std::string::npos || origin.find("models/") != std::string::npos;
-  return of_file && !integer;
+  const auto has = [&](const char* part) { return origin.find(part) != std::string::npos; };
+  return has(".json /") && !has("models/") && !has("/nodes") && !has("/vocabulary/multiple");
 }
 
 void agree(const Trial& t) {

@@ -122,8 +122,8 @@ TEST_CASE("recomputed layers come in multiples of vpp; what they save and cost g
   const double layer_bytes = 1.17 * 1024 * 1024 * 1024;
   for (std::size_t i = 0; i < 3; ++i) {
     const RecomputeGain& g = a.all.recompute[i];
-    CHECK(g.layers == layers[i]);
-    CHECK(g.all == 20);
+    CHECK(g.layers.num() == static_cast<double>(layers[i]));
+    CHECK(g.all.num() == 20);
     const double part = static_cast<double>(layers[i]) / 20;
     CHECK(g.share.num() == Approx(0.94 * part).epsilon(0.001));  // all but the input of the layer
     CHECK(g.share_pro_rata.num() == Approx(g.share.num()).epsilon(1e-12));
@@ -135,6 +135,19 @@ TEST_CASE("recomputed layers come in multiples of vpp; what they save and cost g
   }
   CHECK(a.trial("recompute_8").device() < a.trial("recompute_4").device());
   CHECK(a.trial("recompute_8").cost.step.step > a.trial("recompute_4").cost.step.step);
+}
+
+TEST_CASE(
+    "what recompute saves is of the stage that the report is about, however many layers the others have") {
+  const Answer a("deepseek-v3", "h800x2048");  // 30 layers on one stage, 31 on the other, and a block more
+  REQUIRE(a.all.recompute.size() == 3);
+  for (const RecomputeGain& g : a.all.recompute) {
+    CAPTURE(g.layers.num());
+    CHECK(g.all.num() == a.chosen.cost.memory.params.blocks.num());
+    CHECK(g.flops.num() == Approx(g.flops_pro_rata.num()).epsilon(1e-12));
+    CHECK(g.share.num() == Approx(g.share_pro_rata.num()).epsilon(0.01));  // dense layers among sparse ones
+  }
+  CHECK(a.all.recompute.back().layers == a.all.recompute.back().all);
 }
 
 TEST_CASE("a plan that recomputes is shown without it") {
