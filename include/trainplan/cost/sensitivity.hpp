@@ -21,13 +21,12 @@ inline constexpr Formula pro_rata{
 
 inline constexpr Formula time_elasticity{
     "time_elasticity", "per cent that a time changes by for each per cent of an input",
-    Source{"identity", "d log T / d log x, from a step of x up and a step down"},
+    Source{"identity", "d log T / d log x, from a larger and a smaller x"},
     std::array{Arg{"above", "T_up", "time with the larger input", 1e-12},
                Arg{"below", "T_down", "time with the smaller input", 1e-12},
-               Arg{"up", "f_up", "larger input over the one given", 1e-3},
-               Arg{"down", "f_down", "smaller input over the one given", 1e-3}},
-    []<class N>(Seconds<N> above, Seconds<N> below, Count<N> up, Count<N> down) {
-      return log2(above / below) / log2(up / down);
+               Arg{"ratio", "f_x", "larger input over the smaller one", 1.0001}},
+    []<class N>(Seconds<N> above, Seconds<N> below, Count<N> ratio) {
+      return log2(above / below) / log2(ratio);
     }};
 
 using SensitivityFormulas = Chapter<time_cut, pro_rata, time_elasticity>;

@@ -201,7 +201,7 @@ inline std::optional<Elasticity> elasticity(Variation& variation, const Input& i
   return Elasticity{input.name,
                     {*at.number, input.unit},
                     std::string(at.origin),
-                    time_elasticity(above.step, below.step, Count<>{up}, Count<>{down}).num(),
+                    time_elasticity(above.step, below.step, Count<>{up / down}).num(),
                     (above.room - below.room) / (up - down) * kInputStep,
                     !more || !less};
 }

@@ -47,8 +47,9 @@ inline Table whatif_table(const WhatIfs& all, const Trial& plan, bool detail) {
   if (detail) table.columns.push_back({"id", "id"});
   for (const WhatIf& w : all.rows) {
     if (!detail && w.minor) continue;
-    table.rows.push_back(whatif_row(w, plan));
-    if (detail) table.rows.back().push_back(Code{w.key});
+    auto row = whatif_row(w, plan);
+    if (detail) row.emplace_back(Code{w.key});
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
