@@ -90,14 +90,24 @@ std::vector<std::string> sentences(const json& members) {
 
 /// Accelerators by the name and memory of a GPU.
 class Accelerators {
+  const MeasuredRules& rules_;
   std::map<std::string, std::optional<ShippedAccelerator>> kept_;
 
+  std::optional<ShippedAccelerator> find(const std::string& gpu, const std::string& memory) const {
+    if (auto known = accelerator_of(gpu, memory)) return known;
+    auto like = accelerator_of(rules_.accelerator_like(gpu), "");
+    if (like) like->guessed = true;
+    return like;
+  }
+
  public:
+  explicit Accelerators(const MeasuredRules& rules) : rules_(rules) {}
+
   const std::optional<ShippedAccelerator>& get(const MeasuredLine& line) {
     const std::string &gpu = line.text("gpu"), &memory = line.text("gpu_mem_gb");
     const std::string key = gpu + "|" + memory;
     auto found = kept_.find(key);
-    if (found == kept_.end()) found = kept_.emplace(key, accelerator_of(gpu, memory)).first;
+    if (found == kept_.end()) found = kept_.emplace(key, find(gpu, memory)).first;
     return found->second;
   }
 };
@@ -146,8 +156,9 @@ class TableLoader {
     if (config.is_null()) return why = "no shape: layers, hidden and heads not stated", nullptr;
     const auto& accelerator = accelerators_.get(line);
     if (!accelerator) return why = "no accelerator " + line.text("gpu"), nullptr;
+    if (accelerator->guessed) setup["assumed"]["gpu"] = "taken as " + accelerator->id;
     const std::string run_text = run_of(line, setup).dump(),
-                      cluster_text = cluster_of(line, *accelerator).dump();
+                      cluster_text = cluster_of(line, *accelerator, setup.at("cluster")).dump();
     const auto& model = models_.get(config.dump(), why, [&](Issues& issues) {
       return load_model_text(config.dump(), line.text("model"), issues);
     });
@@ -185,7 +196,7 @@ class TableLoader {
   }
 
  public:
-  explicit TableLoader(const MeasuredRules& rules) : rules_(rules) {}
+  explicit TableLoader(const MeasuredRules& rules) : rules_(rules), accelerators_(rules) {}
 
   MeasuredRun load(MeasuredLine line) {
     json setup = rules_.setup_of(line);
@@ -200,6 +211,7 @@ class TableLoader {
     row.in_sample = setup.value("in_sample", false);
     row.skipped = setup.value("skip", "");
     if (row.skipped.empty()) row.run = pinned(line, setup, row.skipped);
+    if (row.run != nullptr) row.sparse = row.run->problem().model().is_sparse();
     judge(row);
     row.not_memory = setup.value("not_memory", "");
     row.assumed = sentences(setup.at("assumed"));

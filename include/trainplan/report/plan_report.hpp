@@ -138,7 +138,7 @@ inline Section choice_section(const Trial& t) {
                                          : 0);
   const ShardingRows& rows = *t.problem.profile().rows(p.sharding);
   f.facts.push_back({"sharding", "sharding", std::string(name_of(p.sharding)), rows.title, ""});
-  if (p.sharding == Sharding::Hsdp) add("shard_size", "shard group", p.shard);
+  if (p.sharding == Sharding::Hsdp || p.shard < std::int64_t{p.dp} * p.cp) add("shard_size", "shard group", p.shard);
   s.blocks.push_back(std::move(f));
   if (t.problem.model().is_sparse()) s.blocks.push_back(grid_table(p));
   return s;

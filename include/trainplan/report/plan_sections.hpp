@@ -218,7 +218,7 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
     const std::string hides(r.dp_overlap ? behind[static_cast<int>(row.hides)] : "exposed");
     for (const ParamClass kind : {ParamClass::Dense, ParamClass::Experts}) {
       const std::string id = "comm.dp." + row.id + (kind == ParamClass::Experts ? ".experts" : "");
-      add_traffic(table, t, ledger, {id, id + "_time", hides, axis_of(row.group, kind)});
+      add_traffic(table, t, ledger, {id, id + "_time", hides, axis_of(t.plan, row.group, kind)});
     }
   }
   const std::string expert = r.ep_overlap ? "part, see step.exposed_ep" : "exposed";

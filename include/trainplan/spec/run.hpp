@@ -35,8 +35,8 @@ enum class FlopConvention : std::uint8_t { Causal, Full };
 inline constexpr std::string_view kConventionNames[] = {"causal", "full"};
 constexpr std::string_view name_of(FlopConvention c) { return kConventionNames[static_cast<int>(c)]; }
 
-enum class CpMode : std::uint8_t { Ring, AllToAll };
-inline constexpr std::string_view kCpModeNames[] = {"ring", "all-to-all"};
+enum class CpMode : std::uint8_t { Ring, AllToAll, AllGather };
+inline constexpr std::string_view kCpModeNames[] = {"ring", "all-to-all", "all-gather"};
 constexpr std::string_view name_of(CpMode c) { return kCpModeNames[static_cast<int>(c)]; }
 
 /// The global batch as the user gave it.
