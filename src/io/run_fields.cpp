@@ -165,6 +165,8 @@ constexpr RunField kFields[] = {
     {"cluster", "name or file", "the cluster", "h100x1024", "required", set_name<&RunSpec::cluster>},
     {"framework", "name or file", "the framework profile", "megatron-lm", "megatron-lm",
      set_name<&RunSpec::framework>},
+    {"calibration", "name or file", "constants laid over the shipped ones, as calibrate writes them",
+     "calibration.json", "the shipped constants", set_name<&RunSpec::calibration>},
     {"sequence", "tokens", "tokens of one sequence", "8192", "min(8192, max_position_embeddings)",
      set_sequence},
     {"global_batch", "sequences or tokens", "batch of one optimizer step", "4Mi-tokens",

@@ -54,6 +54,7 @@ struct StackConstants {
 inline constexpr std::size_t kStackCount = std::size(kStackNames);
 
 struct Calibration {
+  std::string overlay{};               // the file that was laid over the shipped constants, if any
   Figure cuda_context, communicators;  // bytes
   Figure allocator_slack;              // reserved = allocated x (1 + slack)
   Figure capacity_gate;                // share of usable memory that a plan may use

@@ -53,7 +53,7 @@ struct Limits {
 struct RunSpec {
   std::string origin;  // file, empty when all comes from the command line
   std::string model, cluster;
-  std::optional<std::string> framework;
+  std::optional<std::string> framework, calibration;
   std::optional<std::int64_t> sequence, micro_batch;
   std::optional<GlobalBatch> global_batch;
   std::optional<std::int64_t> tp, pp, vpp, cp, dp, ep, etp, shard_size;
