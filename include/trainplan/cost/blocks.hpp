@@ -71,7 +71,8 @@ Seconds<typename R::Num> selected_again(const Problem& problem, const Plan& plan
 }
 
 template <Recorder R>
-Seconds<typename R::Num> issue_time(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, int passes) {
+Seconds<typename R::Num> issue_time(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                    int passes) {
   using N = typename R::Num;
   const auto host = figure<Seconds<N>>(rec, "t_host", "host time of a layer: forward, recompute, backward",
                                        problem.stack().host_per_layer);

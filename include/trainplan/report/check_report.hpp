@@ -37,9 +37,12 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
                {"holds", "holds"}},
               {}};
   Notes failures{"failures", {}};
+  Notes constants{"constants", {}};
   Table warnings = warning_table(true);
   for (const CheckedRun& run : runs) {
     add_warnings(warnings, run.issues, run.name);
+    if (const std::string& overlay = run.trial.problem.calibration().overlay; !overlay.empty())
+      constants.sentences.push_back({run.name + ": constants: baseline, with " + overlay});
     for (const Gate& g : run.gates) {
       table.rows.push_back(
           {run.name, detail::degrees_text(run.trial.plan), g.name, Code{g.id}, g.value, g.limit, g.holds()});
@@ -54,6 +57,7 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
   Section s{"check", "Gates", {}};
   s.blocks.push_back(std::move(table));
   if (!failures.sentences.empty()) s.blocks.push_back(std::move(failures));
+  if (!constants.sentences.empty()) s.blocks.push_back(std::move(constants));
   r.sections.push_back(std::move(s));
   add_warning_section(r, std::move(warnings));
   return r;
