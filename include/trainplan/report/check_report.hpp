@@ -37,9 +37,18 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
                {"holds", "holds"}},
               {}};
   Notes failures{"failures", {}};
+  Table ranges{"ranges",
+               "Predictions with their ranges",
+               {{"run", "run"}, {"id", "id"}, {"value", "predicted"}, {"class", "judged by measured runs"}},
+               {}};
   Table warnings = warning_table(true);
   for (const CheckedRun& run : runs) {
     add_warnings(warnings, run.issues, run.name);
+    const Trial& t = run.trial;
+    ranges.rows.push_back({run.name, Code{"memory.device"}, device_estimate(t.problem, t.cost),
+                           memory_class_text(t.problem, Reading::Device)});
+    ranges.rows.push_back(
+        {run.name, Code{"step.time"}, step_estimate(t.problem, t.cost), time_class_text(t.problem, t.plan)});
     for (const Gate& g : run.gates) {
       table.rows.push_back(
           {run.name, detail::degrees_text(run.trial.plan), g.name, Code{g.id}, g.value, g.limit, g.holds()});
@@ -54,6 +63,7 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
   Section s{"check", "Gates", {}};
   s.blocks.push_back(std::move(table));
   if (!failures.sentences.empty()) s.blocks.push_back(std::move(failures));
+  s.blocks.push_back(std::move(ranges));
   r.sections.push_back(std::move(s));
   add_warning_section(r, std::move(warnings));
   return r;
