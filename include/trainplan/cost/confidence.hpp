@@ -78,7 +78,8 @@ inline TimeClass time_class(const Problem& p, const Plan& plan) {
     if (p.model().hidden <= kNarrowExperts && p.recipe.graphs == Graphs::None) return TimeClass::SmallExperts;
     return few ? TimeClass::ExpertsFewNodes : TimeClass::ExpertsManyNodes;
   }
-  if (p.recipe.matmul != Matmul::Wide) return few ? TimeClass::LowFewNodes : TimeClass::LowManyNodes;
+  if (is_block_scaled(p.recipe.matmul)) return TimeClass::BlockScaled;
+  if (p.recipe.matmul != Matmul::Wide) return few ? TimeClass::Fp8FewNodes : TimeClass::Fp8ManyNodes;
   if (plan.tp == 1 && plan.pp == 1 && plan.cp == 1) return TimeClass::DataParallel;
   return p.cluster().nodes == 1 && !p.stack().eager ? TimeClass::OneNode : TimeClass::ModelParallel;
 }

@@ -23,8 +23,9 @@ enum class TimeClass : std::uint8_t {
   DataParallel,
   OneNode,
   ModelParallel,
-  LowFewNodes,
-  LowManyNodes,
+  Fp8FewNodes,
+  Fp8ManyNodes,
+  BlockScaled,
   ExpertsFewNodes,
   ExpertsManyNodes,
   SmallExperts,
@@ -32,15 +33,17 @@ enum class TimeClass : std::uint8_t {
   UnknownStackExperts
 };
 inline constexpr std::string_view kTimeClassNames[] = {
-    "dense-data-parallel",  "dense-one-node",   "dense-model-parallel", "dense-low-few-nodes",
-    "dense-low-many-nodes", "moe-few-nodes",    "moe-many-nodes",       "moe-small",
-    "unknown-stack-dense",  "unknown-stack-moe"};
+    "dense-data-parallel", "dense-one-node",       "dense-model-parallel",
+    "dense-fp8-few-nodes", "dense-fp8-many-nodes", "dense-block-scaled",
+    "moe-few-nodes",       "moe-many-nodes",       "moe-small",
+    "unknown-stack-dense", "unknown-stack-moe"};
 inline constexpr std::string_view kTimeClassTitles[] = {
     "dense, 16-bit products, data parallel alone",
     "dense, 16-bit products, model parallel inside one node, fused kernels",
     "dense, 16-bit products, tensor, pipeline or context parallel",
-    "dense, products in 8 bits or less, up to 16 nodes",
-    "dense, products in 8 bits or less, more than 16 nodes",
+    "dense, fp8 products scaled by tensor or row, up to 16 nodes",
+    "dense, fp8 products scaled by tensor or row, more than 16 nodes",
+    "dense, products scaled by block: fp8-blockwise, mxfp8, nvfp4",
     "mixture of experts, up to 16 nodes",
     "mixture of experts, more than 16 nodes",
     "narrow mixture of experts without CUDA graphs, which the host may hold up",
