@@ -123,16 +123,22 @@ int run_explain(const ExplainOptions& options) {
                 .got = std::to_string(options.stage),
                 .must = "be a stage of the plan, from 0 to " + std::to_string(t.plan.pp - 1),
                 .hint = "try 0"});
+  const int stage = options.stage >= 0 ? options.stage : t.cost.stage;
+  if (stage < t.plan.pp && stage != t.cost.stage && belongs_to_plan(item))
+    issues.add({.rule = "item-of-the-plan",
+                .pointer = "--stage",
+                .got = std::to_string(options.stage),
+                .must = "not stand with " + item + ", which belongs to the whole plan",
+                .hint = "leave --stage out"});
   if (issues.has_errors()) return emit(issues, options.output);
   if (asked > 0) {
     const auto stages = stage_allocations(t.problem, t.plan, options.stage);
     return emit(allocation_report(stages, asked, question->title(), rounding_of(options.allocation, asked)),
                 options.output);
   }
-  const int stage = options.stage >= 0 ? options.stage : t.cost.stage;
   const Ledger ledger = explain(t.problem, t.plan, stage);
   const std::string title = question->title() + ", GPU of stage " + std::to_string(stage);
-  if (options.list) return emit(item_list_report(ledger, title), options.output);
+  if (options.list) return emit(item_list_report(ledger, title, stage == t.cost.stage), options.output);
   const LineItem* line = ledger.find(item);
   if (line == nullptr) {
     issues.add(unknown_item(t, ledger, stage, item));

@@ -95,6 +95,7 @@ int run(int argc, char** argv) {
   add_calc(app, outcome);
   add_params(app, outcome);
   add_validate(app, outcome);
+  add_calibrate(app, outcome);
   add_list(app, outcome);
   try {
     app.parse(argc, argv);

@@ -88,7 +88,7 @@ void complain(std::string_view text) { write_all(STDERR_FILENO, text); }
 
 }  // namespace
 
-void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv) {
+void add_format_option(CLI::App& command, OutputOptions& options, bool with_csv) {
   const std::map<std::string, Format> formats{
       {"text", Format::Text}, {"markdown", Format::Markdown}, {"json", Format::Json}};
   std::vector<std::string> names{"text", "markdown", "json"};
@@ -103,6 +103,10 @@ void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv
           with_csv ? "text, markdown, json or csv (default text)" : "text, markdown or json (default text)")
       ->check(CLI::IsMember(names))
       ->type_name("FORMAT");
+}
+
+void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv) {
+  add_format_option(command, options, with_csv);
   command.add_option("-o,--output", options.file, "write to this file instead of standard output")
       ->type_name("FILE");
 }

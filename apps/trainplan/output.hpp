@@ -19,6 +19,9 @@ struct OutputOptions {
   bool csv = false;
 };
 
+/// Adds --format alone, for a command whose -o is another file.
+void add_format_option(CLI::App& command, OutputOptions& options, bool with_csv = false);
+
 /// Adds --format and -o/--output; `options` must live until the command has run. with_csv: the command has
 /// rows to write.
 void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv = false);

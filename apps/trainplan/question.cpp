@@ -220,7 +220,8 @@ bool Question::load_specs(Issues& issues) {
   profile_ = named("framework", issues,
                    [&] { return load_framework(run.framework.value_or("megatron-lm"), issues); });
   fsdp_profile_ = load_framework("torchtitan", issues);
-  calibration_ = load_calibration(issues);
+  calibration_ =
+      named("calibration", issues, [&] { return load_calibration(issues, run.calibration.value_or("")); });
   return model_ && cluster_ && profile_ && fsdp_profile_ && calibration_;
 }
 

@@ -55,7 +55,8 @@ inline constexpr Named<AttentionKernel> kAttentionKernels[] = {
     {"best", AttentionKernel::Best},
     {"flash-attention-2", AttentionKernel::Flash2},
     {"triton", AttentionKernel::Triton}};
-inline constexpr Named<CpMode> kCpModes[] = {{"ring", CpMode::Ring}, {"all-to-all", CpMode::AllToAll}};
+inline constexpr Named<CpMode> kCpModes[] = {
+    {"ring", CpMode::Ring}, {"all-to-all", CpMode::AllToAll}, {"all-gather", CpMode::AllGather}};
 /// When gradients are reduced; true: after every micro-batch.
 inline constexpr Named<bool> kGradientSyncs[] = {{"step", false}, {"micro-batch", true}};
 inline constexpr Named<bool> kSwitches[] = {{"true", true}, {"false", false}, {"on", true},

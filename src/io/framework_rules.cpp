@@ -30,6 +30,7 @@ constexpr Switch kSwitchKeys[] = {
     {"gpipe", &FrameworkRules::gpipe},
     {"ring", &FrameworkRules::ring},
     {"all_to_all", &FrameworkRules::all_to_all},
+    {"all_gather", &FrameworkRules::all_gather},
     {"tp_overlap", &FrameworkRules::tp_overlap},
     {"ep_overlap", &FrameworkRules::ep_overlap},
     {"fp16", &FrameworkRules::fp16},

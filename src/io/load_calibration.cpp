@@ -11,64 +11,27 @@
 #include "outcome.hpp"
 #include "reader.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/spec/calibration_keys.hpp"
 
 namespace trainplan {
 namespace {
 
-template <class T>
-struct Field {
-  std::string_view key;
-  Dim dim;
-  Figure T::*figure;
-};
-
-constexpr Field<Calibration> kCommon[] = {
-    {"cuda_context", kBytes, &Calibration::cuda_context},
-    {"communicators", kBytes, &Calibration::communicators},
-    {"allocator_slack", kCount, &Calibration::allocator_slack},
-    {"capacity_gate", kCount, &Calibration::capacity_gate},
-    {"planning_margin", kCount, &Calibration::planning_margin},
-    {"interleave_bubble_target", kCount, &Calibration::interleave_bubble_target},
-};
-constexpr Field<TimeConstants> kTime[] = {
-    {"memory_rate", kCount, &TimeConstants::memory_rate},
-    {"gemm_half_depth", kCount, &TimeConstants::gemm_half_depth},
-    {"kernel_start", kSeconds, &TimeConstants::kernel_start},
-    {"attention_half_length", kCount, &TimeConstants::attention_half_length},
-    {"scale_up_rate", kCount, &TimeConstants::scale_up_rate},
-    {"nic_rate", kCount, &TimeConstants::nic_rate},
-    {"ring_step", kSeconds, &TimeConstants::ring_step},
-    {"tp_overlap_hidden", kCount, &TimeConstants::tp_overlap_hidden},
-    {"ep_overlap_hidden", kCount, &TimeConstants::ep_overlap_hidden},
-    {"overlap_slowdown", kCount, &TimeConstants::overlap_slowdown},
-    {"step_fixed", kSeconds, &TimeConstants::step_fixed},
-    {"straggler_growth", kCount, &TimeConstants::straggler_growth},
-};
-constexpr Field<AcceleratorConstants> kAccelerator[] = {
-    {"gemm", kCount, &AcceleratorConstants::gemm},
-    {"low_gemm", kCount, &AcceleratorConstants::low_gemm},
-    {"attention", kCount, &AcceleratorConstants::attention},
-};
-constexpr Field<StackConstants> kStack[] = {
-    {"host_per_layer", kSeconds, &StackConstants::host_per_layer},
-    {"slowdown", kCount, &StackConstants::slowdown},
-    {"expert_overhead", kSeconds, &StackConstants::expert_overhead},
-};
 constexpr std::string_view kOther = "other";
 
-/// The entry of an accelerator, made when there is none.
-AcceleratorConstants& constants_of(Calibration& c, const std::string& id) {
+/// The entry of an accelerator. One that has none starts from the constants of those that nobody measured.
+AcceleratorConstants& constants_of(Calibration& c, const std::string& id, const AcceleratorConstants& other) {
   for (AcceleratorConstants& a : c.accelerators)
     if (a.id == id) return a;
-  c.accelerators.push_back({.id = id});
+  c.accelerators.push_back(other);
+  c.accelerators.back().id = id;
   return c.accelerators.back();
 }
 
 /// The figures that an object gives; the others keep what they had.
 template <class T, std::size_t K>
-std::vector<std::string_view> read_figures(const Reader& in, const Field<T> (&fields)[K], T& out) {
+std::vector<std::string_view> read_figures(const Reader& in, const FigureKey<T> (&fields)[K], T& out) {
   std::vector<std::string_view> keys;
-  for (const Field<T>& f : fields) {
+  for (const FigureKey<T>& f : fields) {
     keys.push_back(f.key);
     if (in.has(f.key)) in.figure(f.key, f.dim, out.*f.figure);
   }
@@ -78,23 +41,24 @@ std::vector<std::string_view> read_figures(const Reader& in, const Field<T> (&fi
 /// The constants of another accelerator, which the file or what lies below it gives.
 void read_same(const Reader& in, const std::string& id, const std::string& other, Calibration& c) {
   const AcceleratorConstants same = c.of(other);
-  if (id == kOther || same.id != other || !same.same_as.empty())
+  if (id == kOther || id == other || same.id != other || !same.same_as.empty())
     return in.refuse(id, "same-accelerator", "name an accelerator that has constants of its own",
                      "give its constants");
-  AcceleratorConstants& a = constants_of(c, id);
+  AcceleratorConstants& a = constants_of(c, id, same);
   a = same;
   a.id = id;
   a.same_as = other;
 }
 
 void read_accelerators(const Reader& in, Calibration& c) {
+  const AcceleratorConstants other = c.other_accelerator;
   for (const auto& [id, value] : in.node().items()) {
     if (id.starts_with('_') || value.is_string()) continue;
     const auto object = in.object(id);
     if (!object) continue;
-    AcceleratorConstants& a = id == kOther ? c.other_accelerator : constants_of(c, id);
+    AcceleratorConstants& a = id == kOther ? c.other_accelerator : constants_of(c, id, other);
     a.same_as.clear();
-    object->allow(read_figures(*object, kAccelerator, a));
+    object->allow(read_figures(*object, kAcceleratorKeys, a));
   }
   for (const auto& [id, value] : in.node().items())
     if (!id.starts_with('_') && value.is_string()) read_same(in, id, value.get<std::string>(), c);
@@ -106,7 +70,7 @@ void read_stacks(const Reader& in, Calibration& c) {
     const auto object = in.object(kStackNames[i]);
     if (!object) continue;
     StackConstants& s = c.stacks[i];
-    auto keys = read_figures(*object, kStack, s);
+    auto keys = read_figures(*object, kStackKeys, s);
     keys.insert(keys.end(), {"attention", "eager", "early_stop"});
     object->allow(keys);
     s.attention = object->choice("attention", kAttentionKernels).value_or(s.attention);
@@ -153,12 +117,14 @@ void read_ranges(const Reader& in, ErrorRanges& ranges) {
 std::optional<Checked<Calibration>> read_calibration(const Document& doc, Calibration c, Issues& issues) {
   const std::size_t first = issues.all().size();
   const Reader in(doc, issues);
-  auto keys = read_figures(in, kCommon, c);
+  auto keys = read_figures(in, kCommonKeys, c);
   keys.insert(keys.end(), {"time", "accelerators", "stacks", "ranges"});
   in.allow(keys);
-  if (const auto time = in.object("time")) time->allow(read_figures(*time, kTime, c.time));
+  if (const auto time = in.object("time")) time->allow(read_figures(*time, kTimeKeys, c.time));
   if (const auto accelerators = in.object("accelerators")) read_accelerators(*accelerators, c);
+  c.follow();
   if (const auto stacks = in.object("stacks")) read_stacks(*stacks, c);
+  c.follow();
   if (const auto ranges = in.object("ranges")) read_ranges(*ranges, c.ranges);
   auto checked = Checked<Calibration>::make(std::move(c), issues);
   const Document* const documents[] = {&doc};
@@ -174,7 +140,17 @@ std::optional<Checked<Calibration>> load_calibration(Issues& issues, std::string
   auto baseline = read_calibration(*shipped, {}, issues);
   if (name_or_path.empty() || !baseline) return baseline;
   const auto doc = find_config("calibration", name_or_path, issues);
-  return doc ? read_calibration(*doc, **baseline, issues) : std::nullopt;
+  if (!doc) return std::nullopt;
+  Calibration below = **baseline;
+  below.overlay = doc->origin;
+  return read_calibration(*doc, std::move(below), issues);
+}
+
+std::optional<Checked<Calibration>> published_calibration(Issues& issues) {
+  const auto baseline = load_calibration(issues);
+  const auto published = shipped_config("calibration", "published", issues);
+  if (!baseline || !published) return std::nullopt;
+  return read_calibration(*published, **baseline, issues);
 }
 
 std::optional<Checked<Calibration>> load_calibration_text(std::string_view text, std::string_view file,

@@ -21,7 +21,7 @@ constexpr std::string_view kAcceleratorKeys[] = {"base",      "name",     "vendo
                                                  "fp8_dense", "memory",   "usable_memory", "memory_bandwidth",
                                                  "fp4_dense", "scale_up", "nic",           "tdp",
                                                  "notes"};
-constexpr std::string_view kScaleUpKeys[] = {"link", "bandwidth", "domain"};
+constexpr std::string_view kScaleUpKeys[] = {"link", "bandwidth", "domain", "in_switch_reduction"};
 constexpr std::string_view kClusterKeys[] = {
     "name",    "accelerator", "nodes", "gpus_per_node", "scale_up_domain", "nic_per_gpu", "pcie",
     "storage", "reliability", "price", "notes"};
@@ -53,6 +53,7 @@ void read_accelerator(const Reader& in, Accelerator& a, Issues& issues) {
   a.link = scale_up.string("link").value_or(a.link);
   scale_up.figure("bandwidth", kBytes - kSeconds, a.scale_up_bandwidth);
   a.scale_up_domain = scale_up.integer("domain", 1, kMaxRanks).value_or(a.scale_up_domain);
+  a.in_switch_reduction = scale_up.boolean("in_switch_reduction").value_or(a.in_switch_reduction);
 }
 
 /// Whether a shipped accelerator may be meant by this name: "H100" is a beginning of "H100 SXM5 80GB".

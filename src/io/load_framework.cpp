@@ -94,7 +94,8 @@ constexpr std::string_view kWorkspaceKeys[] = {"base", "last_stage", "grouped"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
 constexpr std::string_view kShardingKeys[] = {
     "mode",           "title", "flags",   "with_pipeline", "pipeline_keeps_whole", "gathered_units",
-    "gradient_units", "state", "traffic", "notes",         "with_experts",         "gradient_as_weights"};
+    "gradient_units", "state", "traffic", "notes",         "with_experts",         "gradient_as_weights",
+    "shard_groups"};
 constexpr std::string_view kStateKeys[] = {"id",    "symbol", "title", "bytes_per_param", "sharded_over",
                                            "alive", "when",   "group", "source"};
 constexpr std::string_view kTrafficKeys[] = {
@@ -159,6 +160,7 @@ ShardingRows read_sharding(const Reader& in) {
   rows.flags = in.string("flags").value_or("");
   rows.with_pipeline = in.boolean("with_pipeline").value_or(true);
   rows.with_experts = in.boolean("with_experts").value_or(true);
+  rows.shard_groups = in.boolean("shard_groups").value_or(false);
   rows.gradient_as_weights = in.boolean("gradient_as_weights").value_or(false);
   rows.pipeline_keeps_whole = in.boolean("pipeline_keeps_whole").value_or(false);
   rows.gathered_units = in.real("gathered_units", 0, 1024).value_or(0);

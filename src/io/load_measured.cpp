@@ -90,25 +90,35 @@ std::vector<std::string> sentences(const json& members) {
 
 /// Accelerators by the name and memory of a GPU.
 class Accelerators {
+  const MeasuredRules& rules_;
   std::map<std::string, std::optional<ShippedAccelerator>> kept_;
 
+  std::optional<ShippedAccelerator> find(const std::string& gpu, const std::string& memory) const {
+    if (auto known = accelerator_of(gpu, memory)) return known;
+    auto like = accelerator_of(rules_.accelerator_like(gpu), "");
+    if (like) like->guessed = true;
+    return like;
+  }
+
  public:
+  explicit Accelerators(const MeasuredRules& rules) : rules_(rules) {}
+
   const std::optional<ShippedAccelerator>& get(const MeasuredLine& line) {
     const std::string &gpu = line.text("gpu"), &memory = line.text("gpu_mem_gb");
     const std::string key = gpu + "|" + memory;
     auto found = kept_.find(key);
-    if (found == kept_.end()) found = kept_.emplace(key, accelerator_of(gpu, memory)).first;
+    if (found == kept_.end()) found = kept_.emplace(key, find(gpu, memory)).first;
     return found->second;
   }
 };
 
 class TableLoader {
   const MeasuredRules& rules_;
+  const Checked<Calibration>& calibration_;
   Accelerators accelerators_;
   Shelf<ModelSpec> models_;
   Shelf<ClusterSpec> clusters_;
   Shelf<FrameworkProfile> profiles_;
-  Shelf<Calibration> calibrations_;
 
   /// What stands in the row itself.
   static MeasuredRun plain_row(const MeasuredLine& line) {
@@ -146,8 +156,9 @@ class TableLoader {
     if (config.is_null()) return why = "no shape: layers, hidden and heads not stated", nullptr;
     const auto& accelerator = accelerators_.get(line);
     if (!accelerator) return why = "no accelerator " + line.text("gpu"), nullptr;
+    if (accelerator->guessed) setup["assumed"]["gpu"] = "taken as " + accelerator->id;
     const std::string run_text = run_of(line, setup).dump(),
-                      cluster_text = cluster_of(line, *accelerator).dump();
+                      cluster_text = cluster_of(line, *accelerator, setup.at("cluster")).dump();
     const auto& model = models_.get(config.dump(), why, [&](Issues& issues) {
       return load_model_text(config.dump(), line.text("model"), issues);
     });
@@ -161,13 +172,10 @@ class TableLoader {
       return shipped_spec<FrameworkProfile>("frameworks", framework, load_framework_text, issues);
     });
     if (!profile) return nullptr;
-    const auto& calibration =
-        calibrations_.get("", why, [](Issues& issues) { return load_calibration(issues); });
-    if (!calibration) return nullptr;
     Issues issues;
     auto run = load_run_text(run_text, "", issues);
     if (!run || issues.has_errors()) return why = first_error(issues), nullptr;
-    auto out = std::make_shared<const PinnedRun>(std::move(*run), *model, *cluster, *profile, *calibration,
+    auto out = std::make_shared<const PinnedRun>(std::move(*run), *model, *cluster, *profile, calibration_,
                                                  Pinned::Ran);
     if (out->issues().has_errors()) return why = first_error(out->issues()), nullptr;
     return out;
@@ -185,7 +193,8 @@ class TableLoader {
   }
 
  public:
-  explicit TableLoader(const MeasuredRules& rules) : rules_(rules) {}
+  TableLoader(const MeasuredRules& rules, const Checked<Calibration>& calibration)
+      : rules_(rules), calibration_(calibration), accelerators_(rules) {}
 
   MeasuredRun load(MeasuredLine line) {
     json setup = rules_.setup_of(line);
@@ -200,6 +209,7 @@ class TableLoader {
     row.in_sample = setup.value("in_sample", false);
     row.skipped = setup.value("skip", "");
     if (row.skipped.empty()) row.run = pinned(line, setup, row.skipped);
+    if (row.run != nullptr) row.sparse = row.run->problem().model().is_sparse();
     judge(row);
     row.not_memory = setup.value("not_memory", "");
     row.assumed = sentences(setup.at("assumed"));
@@ -226,16 +236,17 @@ const Shipped* shipped_table(std::string_view name) {
 }
 
 std::optional<MeasuredTable> read_table(std::string_view text, std::string_view file, bool bounds,
-                                        Issues& issues) {
+                                        std::string_view constants, Issues& issues) {
   const std::size_t first = issues.all().size();
   const auto records = parse_csv(text, file, issues);
   if (!records) return std::nullopt;
   std::vector<MeasuredLine> lines = measured_lines(*records, file, issues);
   const MeasuredRules rules(issues);
-  if (errors_since(issues, first)) return std::nullopt;
+  const auto calibration = load_calibration(issues, constants);
+  if (errors_since(issues, first) || !calibration) return std::nullopt;
   MeasuredTable table{name_of_table(file), std::string(file), {}, {}};
-  if (bounds) table.bounds = rules.bounds();
-  TableLoader loader(rules);
+  if (bounds && constants.empty()) table.bounds = rules.bounds();
+  TableLoader loader(rules, *calibration);
   for (MeasuredLine& line : lines) table.rows.push_back(loader.load(std::move(line)));
   return table;
 }
@@ -246,23 +257,24 @@ bool is_measured_table(std::string_view name) {
   return name.ends_with(kTableSuffix) || shipped_table(name) != nullptr;
 }
 
-std::optional<MeasuredTable> load_measured_text(std::string_view text, std::string_view file,
-                                                Issues& issues) {
-  return read_table(text, file, false, issues);
+std::optional<MeasuredTable> load_measured_text(std::string_view text, std::string_view file, Issues& issues,
+                                                std::string_view constants) {
+  return read_table(text, file, false, constants, issues);
 }
 
-std::optional<MeasuredTable> shipped_runs(Issues& issues) {
+std::optional<MeasuredTable> shipped_runs(Issues& issues, std::string_view constants) {
   const Shipped* table = shipped_table(kShippedRuns);
-  return table == nullptr ? std::nullopt : read_table(table->text, table->name, true, issues);
+  return table == nullptr ? std::nullopt : read_table(table->text, table->name, true, constants, issues);
 }
 
-std::optional<MeasuredTable> load_measured(std::string_view name, Issues& issues) {
+std::optional<MeasuredTable> load_measured(std::string_view name, Issues& issues,
+                                           std::string_view constants) {
   std::error_code failed;
   const Shipped* table = shipped_table(name);
   if (table != nullptr && !std::filesystem::exists(std::filesystem::path(name), failed))
-    return read_table(table->text, table->name, true, issues);
+    return read_table(table->text, table->name, true, constants, issues);
   const auto text = read_file(std::string(name), issues);
-  return text ? read_table(*text, name, false, issues) : std::nullopt;
+  return text ? read_table(*text, name, false, constants, issues) : std::nullopt;
 }
 
 }  // namespace trainplan

@@ -112,6 +112,7 @@ RunSpec read_run(const Document& doc, Issues& issues) {
   resolve_beside(directory, run.model);
   resolve_beside(directory, run.cluster);
   if (run.framework) resolve_beside(directory, *run.framework);
+  if (run.calibration) resolve_beside(directory, *run.calibration);
   validate(run, issues);
   const Document* const documents[] = {&doc};
   place_issues(documents, issues, first);

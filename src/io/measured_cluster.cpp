@@ -29,7 +29,7 @@ std::optional<ShippedAccelerator> shipped_accelerator(const std::string& name) {
   if (!doc) return std::nullopt;
   const auto scale_up = doc->root.find("scale_up");
   const std::int64_t domain = scale_up == doc->root.end() ? 1 : scale_up->value("domain", std::int64_t{1});
-  return ShippedAccelerator{config_name(doc->origin), domain};
+  return ShippedAccelerator{config_name(doc->origin), domain, false};
 }
 
 /// GPUs of one domain that a job uses: of 72 it takes 64 where it has 128 in all, so that domains are alike.
@@ -64,11 +64,13 @@ std::optional<double> nic_bits_of(std::string_view text, std::int64_t gpus_per_n
   return adapters.value_or(1) * bits / static_cast<double>(gpus_per_node);
 }
 
-nlohmann::json cluster_of(const MeasuredLine& line, const ShippedAccelerator& accelerator) {
+nlohmann::json cluster_of(const MeasuredLine& line, const ShippedAccelerator& accelerator,
+                          nlohmann::json cluster) {
   const std::int64_t gpus = line.whole("gpus").value_or(1);
   const std::int64_t node = line.whole("gpus_per_node").value_or(kUsualNode);
   const std::int64_t per_node = gpus % node == 0 ? node : std::min(gpus, node);
-  nlohmann::json cluster = {{"accelerator", accelerator.id}, {"gpus_per_node", per_node}};
+  cluster["accelerator"] = accelerator.id;
+  cluster["gpus_per_node"] = per_node;
   cluster["nodes"] = gpus / per_node;
   if (accelerator.domain > per_node)
     cluster["scale_up_domain"] = used_domain(gpus, per_node, accelerator.domain);

@@ -16,6 +16,7 @@ namespace trainplan {
 struct ShippedAccelerator {
   std::string id;
   std::int64_t domain = 1;
+  bool guessed = false;  // from a part of the name
 };
 
 /// The accelerator of a GPU's name, with its memory where that decides; nothing when there is none.
@@ -25,7 +26,8 @@ std::optional<ShippedAccelerator> accelerator_of(std::string_view gpu, std::stri
 /// GPU"; nothing when the text says none of these.
 std::optional<double> nic_bits_of(std::string_view interconnect, std::int64_t gpus_per_node);
 
-/// The cluster of a row. Needs gpus.
-nlohmann::json cluster_of(const MeasuredLine& line, const ShippedAccelerator& accelerator);
+/// The cluster of a row, over what is known of its kind of GPU. Needs gpus.
+nlohmann::json cluster_of(const MeasuredLine& line, const ShippedAccelerator& accelerator,
+                          nlohmann::json known);
 
 }  // namespace trainplan

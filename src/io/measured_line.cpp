@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "text.hpp"
-#include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
 namespace {
@@ -40,7 +39,7 @@ bool is_legal(const MeasuredColumn& column, std::string_view cell) {
   if (cell.empty() || column.kind == CellKind::Text) return true;
   if (column.kind == CellKind::Whole) {
     const auto n = number<std::int64_t>(cell);
-    return n && *n >= 1 && *n <= kMaxSequence;
+    return n && *n >= 1 && *n <= column.most;
   }
   const auto x = number<double>(cell);
   return x && std::isfinite(*x) && *x > 0 && *x < 1e12;
@@ -96,7 +95,8 @@ class TableReader {
     if (is_legal(column, cell)) return;
     const bool whole = column.kind == CellKind::Whole;
     refuse(at, whole ? "integer" : "number", std::string(column.name), cell,
-           whole ? "be a whole number above zero, or empty" : "be a number above zero, or empty",
+           whole ? "be a whole number from 1 to " + std::to_string(column.most) + ", or empty"
+                 : "be a number above zero, or empty",
            whole ? "try 1" : "try 1.5");
   }
 

@@ -9,6 +9,7 @@
 
 #include "csv.hpp"
 #include "trainplan/spec/issue.hpp"
+#include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
 
@@ -17,54 +18,55 @@ enum class CellKind : std::uint8_t { Text, Whole, Real };
 struct MeasuredColumn {
   std::string_view name;
   CellKind kind;
-  bool required;  // the header must have it
+  bool required = false;           // the header must have it
+  std::int64_t most = kMaxDegree;  // of a whole number
 };
 
 /// Every column that is read, in the order of the shipped table.
 inline constexpr MeasuredColumn kMeasuredColumns[] = {
     {"id", CellKind::Text, true},
-    {"source", CellKind::Text, false},
-    {"source_ref", CellKind::Text, false},
-    {"year", CellKind::Whole, false},
+    {"source", CellKind::Text},
+    {"source_ref", CellKind::Text},
+    {"year", CellKind::Whole},
     {"model", CellKind::Text, true},
-    {"params_b", CellKind::Real, false},
-    {"layers", CellKind::Whole, false},
-    {"hidden", CellKind::Whole, false},
-    {"heads", CellKind::Whole, false},
-    {"kv_heads", CellKind::Whole, false},
-    {"ffn", CellKind::Whole, false},
-    {"vocab", CellKind::Whole, false},
-    {"moe_experts", CellKind::Whole, false},
-    {"moe_topk", CellKind::Whole, false},
-    {"moe_ffn", CellKind::Whole, false},
+    {"params_b", CellKind::Real},
+    {"layers", CellKind::Whole, false, kMaxLayers},
+    {"hidden", CellKind::Whole, false, kMaxWidth},
+    {"heads", CellKind::Whole, false, kMaxHeads},
+    {"kv_heads", CellKind::Whole, false, kMaxHeads},
+    {"ffn", CellKind::Whole, false, kMaxWidth},
+    {"vocab", CellKind::Whole, false, kMaxVocab},
+    {"moe_experts", CellKind::Whole, false, kMaxWidth},
+    {"moe_topk", CellKind::Whole, false, kMaxWidth},
+    {"moe_ffn", CellKind::Whole, false, kMaxWidth},
     {"gpu", CellKind::Text, true},
-    {"gpu_mem_gb", CellKind::Real, false},
-    {"gpus", CellKind::Whole, true},
-    {"gpus_per_node", CellKind::Whole, false},
-    {"interconnect", CellKind::Text, false},
-    {"seq", CellKind::Whole, true},
-    {"gbs_sequences", CellKind::Whole, true},
-    {"mbs", CellKind::Whole, false},
-    {"tp", CellKind::Whole, false},
-    {"sp", CellKind::Text, false},
-    {"pp", CellKind::Whole, false},
-    {"vp", CellKind::Whole, false},
-    {"cp", CellKind::Whole, false},
-    {"ep", CellKind::Whole, false},
-    {"etp", CellKind::Whole, false},
-    {"dp", CellKind::Whole, false},
-    {"zero_or_fsdp", CellKind::Text, false},
-    {"precision", CellKind::Text, false},
-    {"recompute", CellKind::Text, false},
-    {"flash_attention", CellKind::Text, false},
-    {"compile", CellKind::Text, false},
-    {"offload", CellKind::Text, false},
-    {"step_time_s", CellKind::Real, false},
-    {"tokens_per_s_per_gpu", CellKind::Real, false},
-    {"tflops_per_gpu", CellKind::Real, false},
-    {"mfu_pct", CellKind::Real, false},
-    {"peak_mem_gib", CellKind::Real, false},
-    {"notes", CellKind::Text, false},
+    {"gpu_mem_gb", CellKind::Real},
+    {"gpus", CellKind::Whole, true, kMaxRanks},
+    {"gpus_per_node", CellKind::Whole, false, kMaxNodeWidth},
+    {"interconnect", CellKind::Text},
+    {"seq", CellKind::Whole, true, kMaxSequence},
+    {"gbs_sequences", CellKind::Whole, true, kMaxSequence},
+    {"mbs", CellKind::Whole},
+    {"tp", CellKind::Whole},
+    {"sp", CellKind::Text},
+    {"pp", CellKind::Whole},
+    {"vp", CellKind::Whole},
+    {"cp", CellKind::Whole},
+    {"ep", CellKind::Whole},
+    {"etp", CellKind::Whole},
+    {"dp", CellKind::Whole, false, kMaxRanks},
+    {"zero_or_fsdp", CellKind::Text},
+    {"precision", CellKind::Text},
+    {"recompute", CellKind::Text},
+    {"flash_attention", CellKind::Text},
+    {"compile", CellKind::Text},
+    {"offload", CellKind::Text},
+    {"step_time_s", CellKind::Real},
+    {"tokens_per_s_per_gpu", CellKind::Real},
+    {"tflops_per_gpu", CellKind::Real},
+    {"mfu_pct", CellKind::Real},
+    {"peak_mem_gib", CellKind::Real},
+    {"notes", CellKind::Text},
 };
 
 /// The cells of one row; numbers were checked when it was read.

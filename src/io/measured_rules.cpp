@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -78,10 +79,18 @@ void lay_columns(const MeasuredLine& line, const json& keys, json& config) {
   const auto kv = line.whole("kv_heads");
   if (kv && (kv != line.whole("heads") || has_any(config, kGroupKeys)))
     put(config, kGroupKeys, std::string(kGroupKeys[0]), *kv);
+  // A list of another length is that of the whole model.
+  const auto list = config.find("layer_types");
+  if (list != config.end() && line.whole("layers") &&
+      static_cast<std::int64_t>(list->size()) != *line.whole("layers"))
+    config.erase("layer_types");
   if (const auto sequence = line.whole("seq"))
     put(config, kPositionKeys, std::string(kPositionKeys[0]), *sequence);
 }
 
+/// Columns whose words are all known: each has a rule of its own.
+constexpr std::string_view kClosedColumns[] = {"precision", "recompute",       "zero_or_fsdp",
+                                               "sp",        "flash_attention", "compile"};
 constexpr std::string_view kSizes[] = {"layers", "hidden", "heads"};
 
 }  // namespace
@@ -105,9 +114,17 @@ MeasuredRules::MeasuredRules(Issues& issues) {
 
 json MeasuredRules::setup_of(const MeasuredLine& line) const {
   json setup = {{"framework", "megatron-lm"}, {"run", json::object()},     {"model", json::object()},
-                {"columns", json::object()},  {"read_as", json::object()}, {"assumed", json::object()}, {"remarks", json::object()}};
-  for (const json& rule : sources_.at("rules"))
-    if (holds(rule, line)) setup.merge_patch(said_by(rule));
+                {"columns", json::object()},  {"read_as", json::object()}, {"cluster", json::object()},
+                {"assumed", json::object()},  {"remarks", json::object()}};
+  std::set<std::string> understood;
+  for (const json& rule : sources_.at("rules")) {
+    if (!holds(rule, line)) continue;
+    setup.merge_patch(said_by(rule));
+    if (rule.at("when").size() == 1) understood.insert(rule.at("when").begin().key());
+  }
+  for (const std::string_view column : kClosedColumns)
+    if (!line.text(column).empty() && !understood.contains(std::string(column)))
+      setup["assumed"][std::string(column)] = "left out: \"" + line.text(column) + "\" is not understood";
   return setup;
 }
 
@@ -152,6 +169,12 @@ json MeasuredRules::config_of(const MeasuredLine& line, json& setup) const {
   lay_columns(line, keys, config);
   config.update(setup.at("model"));
   return config;
+}
+
+std::string MeasuredRules::accelerator_like(const std::string& gpu) const {
+  for (const json& row : sources_.at("gpus"))
+    if (matches(row.at("gpu").get_ref<const std::string&>(), gpu)) return row.at("accelerator");
+  return {};
 }
 
 std::vector<RunBound> MeasuredRules::bounds() const {

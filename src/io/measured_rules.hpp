@@ -29,12 +29,14 @@ class MeasuredRules {
   /// Reads the shipped files.
   explicit MeasuredRules(Issues& issues);
 
-  /// The rules that hold for a row, one laid over the other. Members: framework, run, model, columns,
-  /// assumed, remarks, reading, stage, in_sample, not_memory, skip.
+  /// The rules that hold for a row, one laid over the other. Members: framework, run, model, cluster,
+  /// columns, assumed, remarks, reading, stage, in_sample, not_memory, skip.
   nlohmann::json setup_of(const MeasuredLine& line) const;
   /// The config.json of the model of a row: the shape of its name with the columns over it. Remarks go into
   /// the setup. Null when the columns do not tell enough.
   nlohmann::json config_of(const MeasuredLine& line, nlohmann::json& setup) const;
+  /// The accelerator of a GPU whose name is neither that of a shipped one nor an alias; empty without one.
+  std::string accelerator_like(const std::string& gpu) const;
   std::vector<RunBound> bounds() const;
 };
 

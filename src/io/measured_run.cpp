@@ -67,6 +67,8 @@ class RunWriter {
     if (full && setup_.at("framework") == "torchtitan") {
       run_["sharding"] = "hsdp";
       run_["shard_size"] = *shard;
+    } else if (run_.value("sharding", "") == "zero1" && setup_.at("framework") == "megatron-lm") {
+      run_["shard_size"] = *shard;
     } else {
       assume("sharding", "over all ranks, not " + std::to_string(*shard));
     }
@@ -86,8 +88,8 @@ class RunWriter {
     const std::int64_t tp = degree("tp", "tp", false), pp = degree("pp", "pp", false),
                        cp = degree("cp", "cp", false);
     if (pp > 1) degree("vpp", "vp", true);
-    if (line_.whole("moe_experts")) degree("ep", "ep", true);
-    if (line_.whole("moe_experts") && line_.whole("etp")) degree("etp", "etp", false);
+    if (line_.whole("moe_experts") || line_.whole("ep")) degree("ep", "ep", true);
+    if (line_.whole("etp")) degree("etp", "etp", false);
     const std::int64_t rest = line_.whole("gpus").value_or(1) / std::max<std::int64_t>(1, tp * pp * cp);
     const std::int64_t dp = std::max<std::int64_t>(1, line_.whole("dp").value_or(rest));
     run_["dp"] = dp;

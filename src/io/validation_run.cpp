@@ -121,7 +121,7 @@ std::shared_ptr<const PinnedRun> ValidationReader::run_of(const Reader& row) {
   blame(first, row.pointer("run"), true);
   first = issues_.all().size();
   auto profile = load_framework(run && run->framework ? *run->framework : "megatron-lm", issues_);
-  auto calibration = load_calibration(issues_);
+  auto calibration = load_calibration(issues_, run && run->calibration ? *run->calibration : "");
   blame(first, row.pointer("run") + "/framework", false);
   if (!model || !cluster || !run || !profile || !calibration || errors_since(issues_, start)) return nullptr;
   auto pinned = std::make_shared<const PinnedRun>(std::move(*run), std::move(*model), std::move(*cluster),

@@ -1,5 +1,5 @@
 # Fails when a file of ROOT includes a layer that is not to its left, or a library where none may be.
-# base < trace < spec < plan < cost < catalog < derive < report < { io, render } < apps
+# base < trace < spec < plan < cost < catalog < derive < fit < report < { io, render } < apps
 cmake_minimum_required(VERSION 3.25)
 
 set(rank_base 0)
@@ -9,10 +9,11 @@ set(rank_plan 3)
 set(rank_cost 4)
 set(rank_catalog 5)
 set(rank_derive 6)
-set(rank_report 7)
-set(rank_io 8)
-set(rank_render 8)
-set(rank_apps 9)
+set(rank_fit 7)
+set(rank_report 8)
+set(rank_io 9)
+set(rank_render 9)
+set(rank_apps 10)
 
 set(errors 0)
 set(arrows 0)

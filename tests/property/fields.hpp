@@ -16,12 +16,12 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 126;
+inline constexpr std::size_t kFields = 147;
 using Fields = std::array<Field, kFields>;
 
-// A field that is added to PlanCost must be listed below: beside the numbers there are a stage and four
+// A field that is added to PlanCost must be listed below: beside the numbers there are two stages and four
 // flags.
-static_assert(sizeof(PlanCost<double>) == (kFields + 2) * sizeof(double));
+static_assert(sizeof(PlanCost<double>) == (kFields + 3) * sizeof(double));
 
 namespace detail {
 
@@ -97,6 +97,8 @@ void add_compute(Collector& c, const ComputeCost<N>& x) {
   c.add("compute.full", x.full);
   c.add("compute.recomputed", x.recomputed);
   c.add("compute.recomputed_full", x.recomputed_full);
+  c.add("compute.attention", x.attention);
+  c.add("compute.attention_full", x.attention_full);
   c.add("compute.tokens", x.tokens);
   c.add("compute.ideal_causal", x.ideal_causal);
   c.add("compute.ideal_full", x.ideal_full);
@@ -117,13 +119,30 @@ void add_comm(Collector& c, const CommCost<N>& x) {
 }
 
 template <class N>
+void add_pipeline(Collector& c, const PipelineTime<N>& x) {
+  c.add("pipeline.kernels", x.kernels);
+  c.add("pipeline.tensor", x.tensor);
+  c.add("pipeline.context", x.context);
+  c.add("pipeline.experts", x.experts);
+  c.add("pipeline.again", x.again);
+  c.add("pipeline.wait", x.wait);
+  c.add("pipeline.slowest", x.slowest);
+  c.add("pipeline.all", x.all);
+  c.add("pipeline.step", x.step);
+}
+
+template <class N>
 void add_step(Collector& c, const StepCost<N>& s) {
   c.add("step.compute", s.compute);
+  c.add("step.optimizer", s.optimizer);
+  c.add("step.unmodelled", s.unmodelled);
   c.add("step.recompute", s.recompute);
   c.add("step.exposed_tensor", s.exposed_tensor);
   c.add("step.exposed_data", s.exposed_data);
   c.add("step.exposed_context", s.exposed_context);
   c.add("step.exposed_experts", s.exposed_experts);
+  c.add("step.exposed_pipeline", s.exposed_pipeline);
+  c.add("step.exposed_tied", s.exposed_tied);
   c.add("step.bubble", s.bubble);
   c.add("step.exposed", s.exposed);
   c.add("step.data_wait", s.data_wait);
@@ -166,11 +185,18 @@ Fields fields_of(const PlanCost<N>& cost) {
   c.add("capacity", cost.capacity);
   c.add("gate", cost.gate);
   c.add("limit", cost.limit);
+  c.add("range.time_low", cost.range.time_low);
+  c.add("range.time_high", cost.range.time_high);
+  c.add("range.mfu_low", cost.range.mfu_low);
+  c.add("range.mfu_full_low", cost.range.mfu_full_low);
+  c.add("range.device_low", cost.range.device_low);
+  c.add("range.device_high", cost.range.device_high);
   detail::add_compute(c, cost.compute);
   detail::add_comm(c, cost.comm);
   c.add("schedule.micro_batches", cost.schedule.micro_batches);
   c.add("schedule.bubble_of_ideal", cost.schedule.bubble_of_ideal);
   c.add("schedule.bubble_of_total", cost.schedule.bubble_of_total);
+  detail::add_pipeline(c, cost.pipeline);
   detail::add_step(c, cost.step);
   detail::add_operation(c, cost);
   if (!c.full()) out = {};  // never equal to a full one, and seen by the finite test

@@ -195,7 +195,7 @@ void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& p
                      Tokens<typename R::Num> tokens, Count<typename R::Num> layers, Count<typename R::Num> m,
                      Count<typename R::Num> again_share, CommCost<typename R::Num>& out) {
   if (plan.cp == 1) return;
-  const bool ring = problem.recipe.cp_mode == CpMode::Ring;
+  const bool ring = problem.recipe.cp_mode != CpMode::AllToAll;  // a gather moves what a ring does
   const ModelSpec& model = problem.model();
   const auto groups = plan.tp > model.kv_heads && !model.is_latent() ? in.kv_heads : in.tp;
   const auto query = score_width(in, model);
@@ -286,24 +286,32 @@ void expert_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& pr
 
 /// The gradient of a table that the first and the last stage both hold, once a step.
 template <Recorder R>
-void tied_traffic(R& rec, const Problem& problem, const Plan& plan, int stage, Params<typename R::Num> table,
-                  CommCost<typename R::Num>& out) {
+Bytes<typename R::Num> tied_bytes(R& rec, const Item& item, const Problem& problem,
+                                  Params<typename R::Num> table) {
   using N = typename R::Num;
-  if (!problem.model().tied || plan.pp == 1 || (stage != 0 && stage != plan.pp - 1)) return;
   const auto width = rec.template in<BytesPerParam<N>>({"w_g", "bytes of a gradient", "run /gradient_dtype"},
                                                        bytes_of(problem.recipe.gradient));
   const auto two = rec.template in<Count<N>>({"n_2", "first and last stage", "tied tables"}, 2);
-  out.tied.bytes = rec.apply(all_reduce_bytes, {"comm.tied", "V_tied", "gradient of the tied table"},
-                             parameter_bytes(table, width), two);
+  return rec.apply(all_reduce_bytes, item, parameter_bytes(table, width), two);
+}
+
+template <Recorder R>
+void tied_traffic(R& rec, const Problem& problem, const Plan& plan, int stage, Params<typename R::Num> table,
+                  CommCost<typename R::Num>& out) {
+  if (!problem.model().tied || plan.pp == 1 || (stage != 0 && stage != plan.pp - 1)) return;
+  out.tied.bytes = tied_bytes(rec, {"comm.tied", "V_tied", "gradient of the tied table"}, problem, table);
   out.tied.seconds = rec.apply(transfer_time, {"comm.tied_time", "t_tied", "tied table at link rate"},
                                out.tied.bytes, rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));
 }
 
-constexpr Axis axis_of(Group group, ParamClass params) {
+/// Ranks that shard inside groups take those for all data-parallel ranks.
+constexpr Axis axis_of(const Plan& plan, Group group, ParamClass params) {
   const bool experts = params == ParamClass::Experts;
   switch (group) {
     case Group::None:
-    case Group::DataParallel: return experts ? Axis::ExpertDp : Axis::DpCp;
+    case Group::DataParallel:
+      if (plan.shard < std::int64_t{plan.dp} * plan.cp) return experts ? Axis::ExpertShard : Axis::Shard;
+      return experts ? Axis::ExpertDp : Axis::DpCp;
     case Group::Shard: return experts ? Axis::ExpertShard : Axis::Shard;
     case Group::Replicate: return Axis::Replicate;
   }
@@ -335,7 +343,7 @@ DataTraffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in,
   const Bytes<N> once = row.collective == Collective::AllReduce ? all_reduce_bytes(payload, n)
                                                                 : shard_exchange_bytes(payload, n);
   const Bytes<N> bytes = row.times == Times::PerMicroBatch ? once * m : once;
-  const GroupShape group = group_of(plan, axis_of(row.group, kind));
+  const GroupShape group = group_of(plan, axis_of(plan, row.group, kind));
   const auto w = rate(rec, problem, group, "W_dp");
   const auto link = reached_link(rec, problem, group);
   const Count<N> rounds = row.times == Times::PerMicroBatch ? layers * m : layers;
@@ -368,7 +376,7 @@ void data_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
   Sum<Seconds<N>> seconds;
   std::array<Sum<Seconds<N>>, 4> behind;
   const auto add = [&](const CommRow& row, ParamClass kind, Params<N> held) {
-    if (group_of(plan, axis_of(row.group, kind)).size == 1) return;
+    if (group_of(plan, axis_of(plan, row.group, kind)).size == 1) return;
     const auto t = data_row(rec, in, problem, plan, row, kind, held, params.blocks, m);
     bytes.add(t.bytes);
     seconds.add(t.seconds);

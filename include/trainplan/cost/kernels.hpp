@@ -77,12 +77,6 @@ struct Rates {
   Seconds<N> start;
 };
 
-/// The dense peak of the format of the products.
-inline const Figure& low_peak(const Problem& problem) {
-  const Accelerator& a = problem.cluster().accelerator;
-  return problem.recipe.matmul == Matmul::Nvfp4 ? a.fp4_dense : a.fp8_dense;
-}
-
 namespace detail {
 
 /// Rate of a kernel over the best one of the accelerator. An older kernel cannot use the tensor cores of a
@@ -112,7 +106,7 @@ Rates<typename R::Num> sustained_rates(R& rec, const Inputs<typename R::Num>& in
   const TimeConstants& c = problem.calibration().time;
   const Accelerator& gpu = problem.cluster().accelerator;
   Rates<N> out;
-  out.wide = rec.apply(sustained_rate, {"rate.products", "R", "matrix products in 16 bits"}, in.peak,
+  out.wide = rec.apply(sustained_rate, {"rate.products", "R_w", "matrix products in 16 bits"}, in.peak,
                        figure<Count<N>>(rec, "e_gemm", "share of the peak, 16 bits", sku.gemm));
   out.half_depth = figure<Count<N>>(rec, "K_0", "depth of half the best rate", c.gemm_half_depth);
   out.low = out.wide;
@@ -123,12 +117,13 @@ Rates<typename R::Num> sustained_rates(R& rec, const Inputs<typename R::Num>& in
         sustained_rate, {"rate.low_products", "R_low", "matrix products in fp8 or fp4"},
         figure<FlopsPerSec<N>>(rec, "P_low", fp4 ? "dense fp4 peak" : "dense fp8 peak", low_peak(problem)),
         figure<Count<N>>(rec, "e_low", "share of the peak, fp8", sku.low_gemm) *
-            rec.template in<Count<N>>({"f_4", "share of fp4 products over that of fp8", "run /matmul_precision"},
-                                      fp4 ? detail::kFp4Share : 1));
-    out.half_depth_low = out.half_depth * rec.template in<Count<N>>(
-                                              {"f_K", "depth that the format needs over 16 bits",
-                                               "run /matmul_precision"},
-                                              fp4 ? 4 : 2);
+            rec.template in<Count<N>>(
+                {"f_4", "share of fp4 products over that of fp8", "run /matmul_precision"},
+                fp4 ? detail::kFp4Share : 1));
+    out.half_depth_low =
+        out.half_depth *
+        rec.template in<Count<N>>(
+            {"f_K", "depth that the format needs over 16 bits", "run /matmul_precision"}, fp4 ? 4 : 2);
   }
   const auto kernel = rec.template in<Count<N>>(
       {"f_kernel", "rate of the attention kernel over the best one", "stack attention"},
@@ -147,7 +142,7 @@ Rates<typename R::Num> sustained_rates(R& rec, const Inputs<typename R::Num>& in
   return out;
 }
 
-using KernelFormulas = Chapter<sustained_rate, product_time, grouped_product_time, attention_time,
-                               memory_time, host_wait>;
+using KernelFormulas =
+    Chapter<sustained_rate, product_time, grouped_product_time, attention_time, memory_time, host_wait>;
 
 }  // namespace trainplan

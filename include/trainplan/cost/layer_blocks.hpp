@@ -15,9 +15,11 @@ Count<N> key_value_ways(const Inputs<N>& in, const Problem& problem, const Plan&
   return plan.tp > m.kv_heads && !m.is_latent() ? in.kv_heads : in.tp;
 }
 
-/// flops: of the attention of one token in all layers, forward and backward, as far as the kernel counts them.
+/// flops: of the attention of one token in all layers, forward and backward, as far as the kernel counts
+/// them.
 template <Recorder R>
-Passes<typename R::Num> attention_kernel(const LayerKernels<R>& k, const ComputeCost<typename R::Num>& compute) {
+Passes<typename R::Num> attention_kernel(const LayerKernels<R>& k,
+                                         const ComputeCost<typename R::Num>& compute) {
   using N = typename R::Num;
   const Inputs<N>& in = k.in;
   const bool fused = k.problem.recipe.attention == Attention::Flash;
@@ -52,7 +54,8 @@ Passes<typename R::Num> latent_products(const LayerKernels<R>& k, Seconds<typena
   const auto q =
       k.product(Product::QueryUp, k.tokens, in.latent_query / in.tp, compressed ? in.q_rank : in.hidden);
   const auto down = k.product(Product::KeyValueDown, k.local, in.kv_rank + in.rope, in.hidden);
-  const auto kv = k.product(Product::KeyValueUp, k.tokens, (in.latent_nope + in.latent_value) / in.tp, in.kv_rank);
+  const auto kv =
+      k.product(Product::KeyValueUp, k.tokens, (in.latent_nope + in.latent_value) / in.tp, in.kv_rank);
   up = q.forward + kv.forward;
   return sum + q + down + kv;
 }
@@ -76,23 +79,19 @@ void attention_block(const LayerKernels<R>& k, const ComputeCost<typename R::Num
   }
   products = products + k.product(Product::Output, k.tokens, in.hidden, values);
   const auto moved = k.element_wise(
-      "work.norms.forward", "work.norms.backward", "t_ew", "norms, residual sums, rotary positions",
-      k.bytes(kHiddenForward, k.local, in.hidden) + k.bytes(kRotaryForward, k.tokens, made),
+      kNormKernels, k.bytes(kHiddenForward, k.local, in.hidden) + k.bytes(kRotaryForward, k.tokens, made),
       k.bytes(kHiddenBackward, k.local, in.hidden) + k.bytes(kRotaryBackward, k.tokens, made), k.eager);
   out.norms = memory_time(k.bytes(kNorms, k.local, in.hidden) * k.eager, k.rates.memory);
   out.attention_block = out.attention + products + moved +
-                        k.casts("work.attention_casts.forward", "work.attention_casts.backward", k.tokens,
-                                in.hidden + values, made + in.hidden);
+                        k.casts(kAttentionCasts, k.tokens, in.hidden + values, made + in.hidden);
 }
 
 /// Activation of an MLP of that width, on so many rows.
 template <Recorder R>
-Passes<typename R::Num> activation(const LayerKernels<R>& k, std::string_view forward_id,
-                                   std::string_view backward_id, Tokens<typename R::Num> rows,
-                                   Count<typename R::Num> width) {
+Passes<typename R::Num> activation(const LayerKernels<R>& k, const KernelNames& names,
+                                   Tokens<typename R::Num> rows, Count<typename R::Num> width) {
   const bool gated = k.problem.model().mlp_matrices == 3;
-  return k.element_wise(forward_id, backward_id, "t_act", "activation of the MLP",
-                        k.bytes(gated ? kGatedForward : kPlainForward, rows, width),
+  return k.element_wise(names, k.bytes(gated ? kGatedForward : kPlainForward, rows, width),
                         k.bytes(gated ? kGatedBackward : kPlainBackward, rows, width), k.eager);
 }
 
@@ -101,26 +100,26 @@ void mlp_block(const LayerKernels<R>& k, LayerWork<typename R::Num>& out) {
   using N = typename R::Num;
   const Inputs<N>& in = k.in;
   const Count<N> width = in.ffn / in.tp, up = (in.mlp_matrices - 1.0) * width;
-  const auto act = activation(k, "work.mlp_activation.forward", "work.mlp_activation.backward", k.tokens, width);
+  const auto act = activation(k, kMlpActivation, k.tokens, width);
   out.mlp_activation = act.forward;
   const auto down = k.product(Product::MlpDown, k.tokens, in.hidden, width);
   out.mlp_last = down.forward;
   out.mlp = k.product(Product::MlpUp, k.tokens, up, in.hidden) + down + act +
-            k.casts("work.mlp_casts.forward", "work.mlp_casts.backward", k.tokens, in.hidden + width,
-                    up + in.hidden);
+            k.casts(kMlpCasts, k.tokens, in.hidden + width, up + in.hidden);
 }
 
-/// Products of all experts of a rank as one grouped kernel: the weights of each are read, however few its rows.
+/// Products of all experts of a rank as one grouped kernel: the weights of each are read, however few its
+/// rows.
 template <Recorder R>
 Passes<typename R::Num> grouped(const LayerKernels<R>& k, Product p, Tokens<typename R::Num> rows,
                                 Count<typename R::Num> width, Count<typename R::Num> depth) {
   using N = typename R::Num;
-  const ProductNames& n = kProducts[static_cast<std::size_t>(p)];
+  const KernelNames& n = kProducts[static_cast<std::size_t>(p)];
   const Flops<N> flops = as<kFlops>(2.0 * as<kCount>(rows) * width * depth);
   const Count<N> entries = k.in.experts / k.in.ep * width * depth;
   const auto time = [&](double width_bytes) {
-    return grouped_product_time(flops, k.low() ? k.rates.low : k.rates.wide, as<kBytes>(width_bytes * entries),
-                                k.rates.memory, k.rates.start);
+    return grouped_product_time(flops, k.low() ? k.rates.low : k.rates.wide,
+                                as<kBytes>(width_bytes * entries), k.rates.memory, k.rates.start);
   };
   const double weight = k.low() ? 1 : 2, gradient = 8;
   return {k.rec.item({n.forward_id, n.forward, n.title}, time(weight)),
@@ -134,7 +133,7 @@ Passes<typename R::Num> shared_experts(const LayerKernels<R>& k) {
   const Count<N> width = in.shared_ffn / in.tp;
   return k.product(Product::SharedUp, k.tokens, (in.mlp_matrices - 1.0) * width, in.hidden) +
          k.product(Product::SharedDown, k.tokens, in.hidden, width) +
-         activation(k, "work.shared_activation.forward", "work.shared_activation.backward", k.tokens, width);
+         activation(k, kSharedActivation, k.tokens, width);
 }
 
 /// What the router, the permutation of rows and the launches of single experts take.
@@ -145,18 +144,22 @@ Passes<typename R::Num> routing(const LayerKernels<R>& k, Tokens<typename R::Num
   const bool fused = k.problem.recipe.dispatcher != Dispatcher::AllToAll;
   const auto permutation = k.rates.memory * k.constant("e_perm", "rate of a permutation", kPermutationRate);
   const Bytes<N> moved = as<kBytes>(2.0 * in.hidden * as<kCount>((fused ? 2.0 : 6.0) * rows + 2.0 * k.local));
-  const Seconds<N> once = memory_time(moved, permutation) +
-                          memory_time(k.bytes(kRouter, k.local, in.experts), k.rates.memory);
+  const Seconds<N> once =
+      memory_time(moved, permutation) + memory_time(k.bytes(kRouter, k.local, in.experts), k.rates.memory);
   Passes<N> out = k.product(Product::Router, k.local, in.experts, in.hidden, true);
-  const Passes<N> maps{k.rec.item({"work.permutation.forward", "t_perm", "router maps and permutation"}, once),
-                       k.rec.item({"work.permutation.backward", "t_perm_b", "router maps and permutation"}, 1.0 * once)};
+  const Passes<N> maps{
+      k.rec.item({"work.permutation.forward", "t_perm", "router maps and permutation"}, once),
+      k.rec.item({"work.permutation.backward", "t_perm_b", "router maps and permutation"}, 1.0 * once)};
   out = out + maps;
   if (k.low() && k.problem.recipe.graphs != Graphs::Full) {
-    const Seconds<N> each =
-        in.experts / in.ep *
-        figure<Seconds<N>>(k.rec, "t_exp", "overhead of an expert, forward and backward", k.problem.stack().expert_overhead);
-    out = out + Passes<N>{k.rec.item({"work.expert_overhead.forward", "t_exp_f", "overhead of single experts"}, each / 3.0),
-                          k.rec.item({"work.expert_overhead.backward", "t_exp_b", "overhead of single experts"}, each * 2.0 / 3.0)};
+    const Seconds<N> each = in.experts / in.ep *
+                            figure<Seconds<N>>(k.rec, "t_exp", "overhead of an expert, forward and backward",
+                                               k.problem.stack().expert_overhead);
+    out =
+        out + Passes<N>{k.rec.item({"work.expert_overhead.forward", "t_exp_f", "overhead of single experts"},
+                                   each / 3.0),
+                        k.rec.item({"work.expert_overhead.backward", "t_exp_b", "overhead of single experts"},
+                                   each * 2.0 / 3.0)};
   }
   return out;
 }
@@ -165,15 +168,14 @@ template <Recorder R>
 void expert_block(const LayerKernels<R>& k, LayerWork<typename R::Num>& out) {
   using N = typename R::Num;
   const Inputs<N>& in = k.in;
-  const auto rows = k.rec.apply(routed_rows, {"work.expert_rows", "R_x", ""}, k.tokens, in.top_k,
+  const auto rows = k.rec.apply(routed_rows, {"work.expert_rows", "R_e", ""}, k.tokens, in.top_k,
                                 expert_load(k.rec, k.problem.recipe, k.plan), in.etp, in.tp);
   const Count<N> width = in.expert_ffn / in.etp, up = (in.mlp_matrices - 1.0) * width;
-  const auto act = activation(k, "work.expert_activation.forward", "work.expert_activation.backward", rows, width);
+  const auto act = activation(k, kExpertActivation, rows, width);
   out.expert_activation = act.forward;
   out.experts = grouped(k, Product::ExpertUp, rows, up, in.hidden) +
                 grouped(k, Product::ExpertDown, rows, in.hidden, width) + act + routing(k, rows) +
-                k.casts("work.expert_casts.forward", "work.expert_casts.backward", rows, in.hidden + width,
-                        up + in.hidden);
+                k.casts(kExpertCasts, rows, in.hidden + width, up + in.hidden);
   if (k.problem.model().experts.shared_width == 0) return;
   const auto shared = shared_experts(k);
   out.shared = shared.forward;
@@ -182,14 +184,16 @@ void expert_block(const LayerKernels<R>& k, LayerWork<typename R::Num>& out) {
 
 /// Logits and loss, and what a block for further tokens adds to a layer.
 template <Recorder R>
-void head_block(const LayerKernels<R>& k, Count<typename R::Num> vocabulary, LayerWork<typename R::Num>& out) {
+void head_block(const LayerKernels<R>& k, Count<typename R::Num> vocabulary,
+                LayerWork<typename R::Num>& out) {
   using N = typename R::Num;
   const Inputs<N>& in = k.in;
   const Count<N> width = vocabulary / in.tp;
   const auto rate = k.rates.memory * k.constant("e_loss", "rate of the kernel of the loss", kLossRate);
   const auto loss = k.rec.item({"work.loss", "t_loss", "loss, forward and backward"},
                                k.bytes(loss_traffic(k.problem.loss().kind), k.tokens, width) / rate);
-  out.head = k.product(Product::Head, k.tokens, width, in.table_width, true) + Passes<N>{Seconds<N>{N(0.0)}, loss};
+  out.head =
+      k.product(Product::Head, k.tokens, width, in.table_width, true) + Passes<N>{Seconds<N>{N(0.0)}, loss};
   if (k.problem.recipe.mtp_layers > 0)
     out.further = k.product(Product::Further, k.local, in.hidden, 2.0 * in.hidden);
 }
@@ -203,10 +207,11 @@ LayerWork<typename R::Num> layer_work(R& rec, const Inputs<typename R::Num>& in,
                                       Count<typename R::Num> vocabulary) {
   using N = typename R::Num;
   const bool eager = problem.stack().eager && !problem.recipe.compile;
-  const auto passes = rec.template in<Count<N>>({"f_eager", "memory passes over those of fused kernels", "stack eager"},
-                                                eager ? detail::kEager : 1);
-  const detail::LayerKernels<R> k{rec,    in,     problem, plan, tokens, sustained_rates(rec, in, problem),
-                                  tokens / hidden_ways(in, plan), passes};
+  const auto passes = rec.template in<Count<N>>(
+      {"f_eager", "memory passes over those of fused kernels", "stack eager"}, eager ? detail::kEager : 1);
+  const detail::LayerKernels<R> k{
+      rec,   in, problem, plan, tokens, sustained_rates(rec, in, problem), tokens / hidden_ways(in, plan),
+      passes};
   const ModelSpec& m = problem.model();
   LayerWork<N> out;
   detail::attention_block(k, compute, out);

@@ -29,10 +29,11 @@ enum class Product : std::uint8_t {
   Further,
   Head
 };
-struct ProductNames {
+/// Ids, symbols and title of two kernels that belong together.
+struct KernelNames {
   std::string_view forward_id, backward_id, forward, backward, title;
 };
-inline constexpr ProductNames kProducts[] = {
+inline constexpr KernelNames kProducts[] = {
     {"work.qkv.forward", "work.qkv.backward", "t_qkv_f", "t_qkv_b", "query, key and value projection"},
     {"work.q_down.forward", "work.q_down.backward", "t_qd_f", "t_qd_b", "latent projection of queries, down"},
     {"work.q_up.forward", "work.q_up.backward", "t_qu_f", "t_qu_b", "latent projection of queries, up"},
@@ -53,14 +54,30 @@ inline constexpr ProductNames kProducts[] = {
     {"work.head.forward", "work.head.backward", "t_h_f", "t_h_b", "head"},
 };
 
+/// Kernels that only move memory.
+inline constexpr KernelNames kNormKernels{"work.norms.forward", "work.norms.backward", "t_n_f", "t_n_b",
+                                          "norms, residual sums, rotary positions"},
+    kMlpActivation{"work.mlp_activation.forward", "work.mlp_activation.backward", "t_act_f", "t_act_b",
+                   "activation of the MLP"},
+    kSharedActivation{"work.shared_activation.forward", "work.shared_activation.backward", "t_sact_f",
+                      "t_sact_b", "activation of the shared experts"},
+    kExpertActivation{"work.expert_activation.forward", "work.expert_activation.backward", "t_xact_f",
+                      "t_xact_b", "activation of the routed experts"},
+    kAttentionCasts{"work.attention_casts.forward", "work.attention_casts.backward", "t_ac_f", "t_ac_b",
+                    "casts to the low format, attention"},
+    kMlpCasts{"work.mlp_casts.forward", "work.mlp_casts.backward", "t_mc_f", "t_mc_b",
+              "casts to the low format, MLP"},
+    kExpertCasts{"work.expert_casts.forward", "work.expert_casts.backward", "t_xc_f", "t_xc_b",
+                 "casts to the low format, routed experts"};
+
 /// What one micro-batch takes: an MLP layer, a layer with experts, what both have, and the last stage.
 template <class N>
 struct LayerWork {
   Passes<N> attention;        // the attention kernel alone
   Passes<N> attention_block;  // with its projections, norms and residuals
   Passes<N> mlp, experts;
-  Passes<N> head, further;       // logits and loss; a projection of a block for further tokens
-  Seconds<N> mlp_last{};         // last product of an MLP, forward; and forward parts that may be recomputed
+  Passes<N> head, further;  // logits and loss; a projection of a block for further tokens
+  Seconds<N> mlp_last{};    // last product of an MLP, forward; and forward parts that may be recomputed
   Seconds<N> mlp_activation{}, expert_activation{}, norms{}, latent_up{}, shared{};
 };
 
@@ -121,7 +138,7 @@ struct LayerKernels {
 
   /// rows x width from rows x depth. The gradient of the weights is accumulated in fp32.
   Passes<N> product(Product p, Tokens<N> rows, Count<N> width, Count<N> depth, bool wide = false) const {
-    const ProductNames& n = kProducts[static_cast<std::size_t>(p)];
+    const KernelNames& n = kProducts[static_cast<std::size_t>(p)];
     const bool narrow = low() && !wide;
     const FlopsPerSec<N> rate = narrow ? rates.low : rates.wide;
     const Count<N> half = narrow ? rates.half_depth_low : rates.half_depth;
@@ -137,21 +154,18 @@ struct LayerKernels {
                      pass(width, ends + weights) + pass(as<kCount>(rows), ends + 4.0 * weights))};
   }
 
-  Passes<N> element_wise(std::string_view forward_id, std::string_view backward_id, std::string_view symbol,
-                         std::string_view title, Bytes<N> forward, Bytes<N> backward,
-                         Count<N> factor) const {
-    return {rec.apply(memory_time, {forward_id, symbol, title}, forward * factor, rates.memory),
-            rec.item({backward_id, symbol, title}, memory_time(backward * factor, rates.memory))};
+  Passes<N> element_wise(const KernelNames& n, Bytes<N> forward, Bytes<N> backward, Count<N> factor) const {
+    return {rec.apply(memory_time, {n.forward_id, n.forward, n.title}, forward * factor, rates.memory),
+            rec.item({n.backward_id, n.backward, n.title}, memory_time(backward * factor, rates.memory))};
   }
 
   /// Casts of `inputs` and of the gradients of `outputs` to a low format.
-  Passes<N> casts(std::string_view forward_id, std::string_view backward_id, Tokens<N> rows, Count<N> inputs,
-                  Count<N> outputs) const {
+  Passes<N> casts(const KernelNames& n, Tokens<N> rows, Count<N> inputs, Count<N> outputs) const {
     if (!low()) return {};
-    return {rec.apply(memory_time, {forward_id, "t_cast", "casts to the low format"},
-                      bytes(kCast, rows, inputs), rates.memory),
-            rec.item({backward_id, "t_cast_b", "casts to the low format"},
-                     memory_time(bytes(kCast, rows, outputs), rates.memory))};
+    return {
+        rec.apply(memory_time, {n.forward_id, n.forward, n.title}, bytes(kCast, rows, inputs), rates.memory),
+        rec.item({n.backward_id, n.backward, n.title},
+                 memory_time(bytes(kCast, rows, outputs), rates.memory))};
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 
@@ -23,16 +24,9 @@ class Lifetimes {
     Bytes<N> bytes{};
     Phases alive = 0, in_use = 0;
   };
-  std::array<Entry, K> entries_{};
+  std::array<Entry, K> entries_;
+  std::array<Sum<Bytes<N>>, kPhases> phases_{};
   std::size_t size_ = 0;
-
-  template <class Counts>
-  Sum<Bytes<N>> sum(Counts counts) const {
-    Sum<Bytes<N>> out;
-    for (std::size_t i = 0; i < size_; ++i)
-      if (counts(entries_[i])) out.add(entries_[i].bytes);
-    return out;
-  }
 
  public:
   /// State, or what other phases have no use for: never counted as idle.
@@ -42,14 +36,17 @@ class Lifetimes {
   void add(Bytes<N> bytes, Phases alive, Phases in_use) {
     assert(size_ < K);
     entries_[size_++] = {bytes, alive, in_use};
+    for (Phases rest = alive; rest != 0; rest &= static_cast<Phases>(rest - 1))
+      phases_[static_cast<std::size_t>(std::countr_zero(rest))].add(bytes);
   }
 
-  Bytes<N> phase_sum(Phase phase) const {
-    return sum([&](const Entry& e) { return (e.alive & bit(phase)) != 0; }).total();
-  }
+  Bytes<N> phase_sum(Phase phase) const { return phases_[static_cast<std::size_t>(phase)].total(); }
   /// Blocks without use in a phase.
   Sum<Bytes<N>> idle_sum(Phase phase) const {
-    return sum([&](const Entry& e) { return (e.in_use & bit(phase)) == 0; });
+    Sum<Bytes<N>> out;
+    for (std::size_t i = 0; i < size_; ++i)
+      if ((entries_[i].in_use & bit(phase)) == 0) out.add(entries_[i].bytes);
+    return out;
   }
 };
 

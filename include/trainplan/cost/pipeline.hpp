@@ -32,10 +32,9 @@ struct StageBlocks {
   }
 };
 
-inline StageBlocks stage_blocks(const Problem& problem, const Plan& plan, int stage) {
+/// `held` and, on the last stage, the blocks for further tokens and the heads.
+inline StageBlocks blocks_of(const Problem& problem, const Plan& plan, StageLayers held, bool last) {
   const ModelSpec& m = problem.model();
-  const bool last = stage == plan.pp - 1;
-  const StageLayers held = layers_of(m, plan, stage);
   double sparse = static_cast<double>(held.sparse), all = static_cast<double>(held.all);
   StageBlocks out;
   if (last) {
@@ -50,6 +49,19 @@ inline StageBlocks stage_blocks(const Problem& problem, const Plan& plan, int st
                                                              : 0;
   const double share = all > 0 ? again / all : 0, dense = all - sparse;
   out.blocks = {dense * (1 - share), dense * share, sparse * (1 - share), sparse * share};
+  return out;
+}
+
+inline StageBlocks stage_blocks(const Problem& problem, const Plan& plan, int stage) {
+  return blocks_of(problem, plan, layers_of(problem.model(), plan, stage), stage == plan.pp - 1);
+}
+
+/// All stages together. Only a number of recomputed layers, which counts for each stage, needs one by one.
+inline StageBlocks model_blocks(const Problem& problem, const Plan& plan) {
+  const ModelSpec& m = problem.model();
+  if (plan.recompute != Recompute::Layers) return blocks_of(problem, plan, {m.layers, m.sparse_layers()}, true);
+  StageBlocks out;
+  for (int s = 0; s < plan.pp; ++s) out += stage_blocks(problem, plan, s);
   return out;
 }
 
@@ -106,7 +118,9 @@ template <class N>
 int slowest_stage(const Problem& problem, const Plan& plan, const Blocks<N>& blocks) {
   int slowest = 0;
   double most = -1;
+  StageKinds kinds;
   for (int s = 0; s < plan.pp; ++s) {
+    if (!kinds.is_new(problem.model(), plan, s)) continue;
     const StageBlocks held = stage_blocks(problem, plan, s);
     double time = held.heads * value_of(blocks.head) + held.further * value_of(blocks.further);
     for (std::size_t i = 0; i < kBlockKinds; ++i) time += held.blocks[i] * value_of(blocks.of[i].total);
@@ -126,8 +140,7 @@ PipelineTime<typename R::Num> pipeline_cost(R& rec, const Inputs<typename R::Num
                                             const LayerTraffic<typename R::Num>& traffic,
                                             Count<typename R::Num> m) {
   using N = typename R::Num;
-  StageBlocks model;
-  for (int s = 0; s < plan.pp; ++s) model += stage_blocks(problem, plan, s);
+  const StageBlocks model = model_blocks(problem, plan);
   const auto blocks = detail::block_times(rec, in, problem, plan, work, traffic, model);
   const auto sum = [&](const Item& item, auto part, bool heads = false) {
     return rec.item(item, 1.0 * detail::over_blocks(rec, model, blocks, part, heads));

@@ -39,15 +39,18 @@ bool finishes(const PlanCost<N>& cost) {
   return value_of(cost.goodput.mtbf) == 0 || value_of(cost.goodput.goodput) > 0;
 }
 
-/// One body for both recorders. `stage` is the stage whose GPU is looked at.
+namespace detail {
+
+/// What follows from the memory of the stage that is looked at.
 template <Recorder R>
-PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& plan, int stage) {
+PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                             const Plan& plan, int stage,
+                                             const MemoryCost<typename R::Num>& memory) {
   using N = typename R::Num;
   PlanCost<N> out;
   out.stage = stage;
-  const Inputs<N> in = bind(rec, problem, plan);
+  out.memory = memory;
   const Calibration& c = problem.calibration();
-  out.memory = memory_cost(rec, in, problem, plan, stage);
   out.capacity =
       figure<Bytes<N>>(rec, "C", "memory that the driver shows", problem.cluster().accelerator.usable_memory);
   out.gate = rec.apply(capacity_limit, {"memory.gate", "C_gate", "gate"}, out.capacity,
@@ -79,26 +82,46 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
   return out;
 }
 
+/// The stage whose GPU needs most device memory, and what it needs; the first of equals.
+struct FullestStage {
+  int stage = 0;
+  MemoryCost<double> memory;
+};
+/// Of stages that hold the same kinds of layers the first is the fullest: later ones have fewer micro-batches in
+/// flight.
+inline FullestStage find_fullest(Eval& rec, const Inputs<double>& in, const Problem& problem, const Plan& plan) {
+  FullestStage out{0, memory_cost(rec, in, problem, plan, 0)};
+  StageKinds kinds;
+  for (int s = 1; s < plan.pp; ++s) {
+    if (!kinds.is_new(problem.model(), plan, s)) continue;
+    const MemoryCost<double> memory = memory_cost(rec, in, problem, plan, s);
+    if (memory.device > out.memory.device) out = {s, memory};
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// One body for both recorders. `stage` is the stage whose GPU is looked at.
+template <Recorder R>
+PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& plan, int stage) {
+  const auto in = bind(rec, problem, plan);
+  const auto memory = memory_cost(rec, in, problem, plan, stage);
+  return detail::cost_beyond_memory(rec, in, problem, plan, stage, memory);
+}
+
 /// The stage whose GPU needs most device memory.
 inline int fullest_stage(const Problem& problem, const Plan& plan) {
   Eval rec;
-  const Inputs<double> in = bind(rec, problem, plan);
-  int fullest = 0;
-  double most = -1;
-  for (int s = 0; s < plan.pp; ++s) {
-    const double device = memory_cost(rec, in, problem, plan, s).device.num();
-    if (device > most) {
-      most = device;
-      fullest = s;
-    }
-  }
-  return fullest;
+  return detail::find_fullest(rec, bind(rec, problem, plan), problem, plan).stage;
 }
 
 /// Numbers of the fullest GPU; no allocation. The plan must be legal.
 inline PlanCost<double> evaluate(const Problem& problem, const Plan& plan) {
   Eval rec;
-  return plan_cost(rec, problem, plan, fullest_stage(problem, plan));
+  const Inputs<double> in = bind(rec, problem, plan);
+  const detail::FullestStage fullest = detail::find_fullest(rec, in, problem, plan);
+  return detail::cost_beyond_memory(rec, in, problem, plan, fullest.stage, fullest.memory);
 }
 
 /// Numbers of the GPU of a given stage.

@@ -76,9 +76,12 @@ enum class ParamClass : std::uint8_t { Dense, Experts };
 template <class N>
 Count<N> ways(const Inputs<N>& in, Group group, ParamClass params) {
   const bool experts = params == ParamClass::Experts;
+  const bool grouped = value_of(in.shard) < value_of(in.dp) * value_of(in.cp);
   switch (group) {
     case Group::None: return Count<N>{1.0};
-    case Group::DataParallel: return experts ? 1.0 * in.expert_dp : in.dp * in.cp;
+    case Group::DataParallel:
+      if (grouped) return ways(in, Group::Shard, params);
+      return experts ? 1.0 * in.expert_dp : in.dp * in.cp;
     case Group::Shard: return experts ? in.shard * in.tp / (in.ep * in.etp) : 1.0 * in.shard;
     case Group::Replicate: return in.dp * in.cp / in.shard;
   }

@@ -15,7 +15,8 @@ inline constexpr Formula optimizer_time{
     "optimizer_time", "time of the optimizer step",
     Source{"roofline-2009", "state of a rank is read and written once"},
     std::array{Arg{"params", "N_o", "parameters that a rank updates"},
-               Arg{"width", "w_o", "bytes read and written for each"}, Arg{"memory", "W_mem", "memory rate", 1}},
+               Arg{"width", "w_o", "bytes read and written for each"},
+               Arg{"memory", "W_mem", "memory rate", 1}},
     []<class N>(Params<N> params, BytesPerParam<N> width, BytesPerSec<N> memory) {
       return params * width / memory;
     }};
@@ -46,11 +47,13 @@ struct StepCost {
 
 namespace detail {
 
-/// Data-parallel traffic that no work hides, and what that behind work costs the work.
+/// Data-parallel traffic that no work hides, and what that behind work costs the work. A window is the time
+/// that the pace-making stage takes, whatever it spends it on: were it the kernels alone, faster ones could
+/// lengthen the step. Traffic behind all of the work gets what the other windows leave.
 template <Recorder R>
 Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const CommCost<typename R::Num>& comm,
-                                      Seconds<typename R::Num> compute, Count<typename R::Num> layers,
-                                      Count<typename R::Num> m) {
+                                      const PipelineTime<typename R::Num>& pipe,
+                                      Count<typename R::Num> layers, Count<typename R::Num> m) {
   using N = typename R::Num;
   const auto time = [&](HidesBehind what) { return comm.data_behind[static_cast<std::size_t>(what)]; };
   Sum<Seconds<N>> shown;
@@ -65,16 +68,26 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
     if (!problem.recipe.dp_overlap || what == HidesBehind::Nothing)
       shown.add(1.0 * time(what));
     else if (what == HidesBehind::LastBackward)
-      hide(what, rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"}, compute * 2.0 / 3.0 / m), layers);
+      hide(what,
+           rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"},
+                    pipe.slowest * 2.0 / 3.0),
+           layers);
     else if (what == HidesBehind::NextForward)
-      hide(what, rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"}, compute / 3.0 / m), layers);
+      hide(
+          what,
+          rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"}, pipe.slowest / 3.0),
+          layers);
     else
-      hide(what, compute, layers * m);
+      hide(what,
+           rec.item({"step.window_all", "t_win", "all micro-batches, less what other traffic hides behind"},
+                    behind.empty() ? m * pipe.slowest : m * pipe.slowest - behind.total()),
+           layers * m);
   }
   if (!behind.empty())
-    shown.add(rec.item({"step.overlap_slowdown", "t_slow_dp", "compute slowed by the traffic behind it"},
-                       behind.total() * figure<Count<N>>(rec, "f_ov", "compute lost for each second of traffic behind it",
-                                                         problem.calibration().time.overlap_slowdown)));
+    shown.add(rec.item(
+        {"step.overlap_slowdown", "t_slow_dp", "compute slowed by the traffic behind it"},
+        behind.total() * figure<Count<N>>(rec, "f_ov", "compute lost for each second of traffic behind it",
+                                          problem.calibration().time.overlap_slowdown)));
   return rec.item({"step.exposed_dp", "t_dp_exp", "data parallel"}, 1.0 * shown.total());
 }
 
@@ -98,18 +111,20 @@ Seconds<typename R::Num> exposed_pipeline(R& rec, const Inputs<typename R::Num>&
 template <Recorder R>
 void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
                   const CommCost<typename R::Num>& comm, const PipelineTime<typename R::Num>& pipe,
-                  Tokens<typename R::Num> tokens, Count<typename R::Num> layers, Count<typename R::Num> m,
-                  StepCost<typename R::Num>& out) {
+                  const ParamsCost<typename R::Num>& params, Tokens<typename R::Num> tokens,
+                  Count<typename R::Num> m, StepCost<typename R::Num>& out) {
   using N = typename R::Num;
   const auto mean = [&](const Item& item, Seconds<N> all) { return rec.item(item, m * all / in.pp); };
   out.exposed_tensor = mean({"step.exposed_tp", "t_tp_exp", "tensor parallel"}, pipe.tensor);
-  out.exposed_data = exposed_data(rec, problem, comm, out.compute, layers, m);
+  out.exposed_data = exposed_data(rec, problem, comm, pipe, params.blocks, m);
   out.exposed_context = mean({"step.exposed_cp", "t_cp_exp", "context parallel"}, pipe.context);
   out.exposed_pipeline = exposed_pipeline(rec, in, problem, plan, tokens, m);
   auto exposed = out.exposed_tensor + out.exposed_data + out.exposed_context + out.exposed_pipeline;
-  if (value_of(comm.tied.bytes) > 0) {
+  if (problem.model().tied && plan.pp > 1) {
     const auto link = reached_link(rec, problem, group_of(plan, Axis::Pp));
-    out.exposed_tied = rec.item({"step.exposed_tied", "t_tied_exp", "tied table"}, comm.tied.bytes / link.rate);
+    const auto bytes = tied_bytes(
+        rec, {"traffic.tied", "V_tied_s", "gradient of the tied table, once a step"}, problem, params.table);
+    out.exposed_tied = rec.item({"step.exposed_tied", "t_tied_exp", "tied table"}, bytes / link.rate);
     exposed = exposed + out.exposed_tied;
   }
   if (problem.model().is_sparse()) {
@@ -140,16 +155,18 @@ Seconds<typename R::Num> optimizer_cost(R& rec, const Inputs<typename R::Num>& i
   const auto memory = figure<BytesPerSec<N>>(rec, "W_hbm", "memory bandwidth",
                                              problem.cluster().accelerator.memory_bandwidth) *
                       figure<Count<N>>(rec, "e_mem", "share of it", problem.calibration().time.memory_rate);
-  const auto update =
-      rec.apply(optimizer_time, {"step.optimizer_update", "t_upd", "optimizer update"}, held,
-                rec.template in<BytesPerParam<N>>({"w_o", "bytes of a parameter: gradient, master, moments, weight",
-                                                   "run /gradient_dtype, /moment_dtype"}, width),
-                memory);
+  const auto update = rec.apply(
+      optimizer_time, {"step.optimizer_update", "t_upd", "optimizer update"}, held,
+      rec.template in<BytesPerParam<N>>({"w_o", "bytes of a parameter: gradient, master, moments, weight",
+                                         "run /gradient_dtype, /moment_dtype"},
+                                        width),
+      memory);
   if (problem.recipe.matmul == Matmul::Wide)
     return rec.item({"step.optimizer", "t_opt", "optimizer step"}, 1.0 * update);
   const auto casts =
       rec.apply(optimizer_time, {"step.weight_casts", "t_wcast", "casts of the weights, once a step"}, cast,
-                rec.template in<BytesPerParam<N>>({"w_c", "bytes of a weight read and its copies written", "run /matmul_precision"}, 4),
+                rec.template in<BytesPerParam<N>>(
+                    {"w_c", "bytes of a weight read and its copies written", "run /matmul_precision"}, 4),
                 memory);
   return rec.item({"step.optimizer", "t_opt", "optimizer step and casts of weights"}, update + casts);
 }
@@ -157,7 +174,8 @@ Seconds<typename R::Num> optimizer_cost(R& rec, const Inputs<typename R::Num>& i
 template <Recorder R>
 void utilisation(R& rec, const ComputeCost<typename R::Num>& compute, StepCost<typename R::Num>& out) {
   out.mfu = rec.apply(mfu, {"step.mfu", "MFU", "MFU, causal"}, compute.ideal_causal, out.step);
-  out.mfu_full = rec.apply(mfu, {"step.mfu_full", "MFU_full", "MFU, full matrix"}, compute.ideal_full, out.step);
+  out.mfu_full =
+      rec.apply(mfu, {"step.mfu_full", "MFU_full", "MFU, full matrix"}, compute.ideal_full, out.step);
   out.hfu = rec.apply(hfu, {"step.hfu", "HFU", "HFU, causal"}, out.mfu, compute.causal, compute.recomputed);
   out.hfu_full = rec.apply(hfu, {"step.hfu_full", "HFU_full", "HFU, full matrix"}, out.mfu_full, compute.full,
                            compute.recomputed_full);
@@ -166,38 +184,51 @@ void utilisation(R& rec, const ComputeCost<typename R::Num>& compute, StepCost<t
 
 }  // namespace detail
 
-/// layers: blocks of the stage that `comm` is about.
+/// Of the stage that `comm` and `params` are about, only its data-parallel traffic and its blocks count.
 template <Recorder R>
 StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                     const Plan& plan, const ComputeCost<typename R::Num>& compute,
-                                    const CommCost<typename R::Num>& comm, const PipelineTime<typename R::Num>& pipe,
+                                    const CommCost<typename R::Num>& comm,
+                                    const PipelineTime<typename R::Num>& pipe,
                                     const ParamsCost<typename R::Num>& params, Tokens<typename R::Num> tokens,
                                     Count<typename R::Num> m) {
   using N = typename R::Num;
   const TimeConstants& c = problem.calibration().time;
   StepCost<N> out;
-  out.compute = rec.item({"step.compute", "T_comp", "kernels of the blocks, mean of the stages"}, m * pipe.kernels / in.pp);
+  out.compute = rec.item({"step.compute", "T_comp", "kernels of the blocks, mean of the stages"},
+                         m * pipe.kernels / in.pp);
   out.optimizer = detail::optimizer_cost(rec, in, problem, plan, params);
   out.recompute = rec.item({"step.recompute", "dT_re", "recompute"}, m * pipe.again / in.pp);
-  detail::exposed_cost(rec, in, problem, plan, comm, pipe, tokens, params.blocks, m, out);
-  const auto busy = rec.item({"step.busy", "T_busy", "micro-batches of a step, mean of the stages"}, m * pipe.all / in.pp);
-  out.bubble = rec.item({"step.bubble", "dT_bubble", "pipeline bubble, unequal stages"}, positive(pipe.step - busy));
+  detail::exposed_cost(rec, in, problem, plan, comm, pipe, params, tokens, m, out);
+  const auto busy =
+      rec.item({"step.busy", "T_busy", "micro-batches of a step, mean of the stages"}, m * pipe.all / in.pp);
+  out.bubble =
+      rec.item({"step.bubble", "dT_bubble", "pipeline bubble, unequal stages"}, positive(pipe.step - busy));
   out.data_wait = rec.item({"step.data_wait", "dT_data", "data wait"}, Seconds<N>{N(0.0)});
-  out.launch = rec.item({"step.launch", "dT_launch", "host launch"},
-                        m * pipe.wait / in.pp + figure<Seconds<N>>(rec, "t_fix", "work of a step outside its blocks", c.step_fixed));
-  const auto modelled = rec.item({"step.modelled", "T_model", "step that an ideal stack would take"},
-                                 out.compute + out.optimizer + out.recompute + out.bubble + out.exposed + out.data_wait + out.launch);
-  out.unmodelled = rec.item({"step.unmodelled", "dT_stack", "what this software stack adds"},
-                            (figure<Count<N>>(rec, "f_stack", "step of the stack over the model", problem.stack().slowdown) - 1.0) * modelled);
+  out.launch =
+      rec.item({"step.launch", "dT_launch", "host launch"},
+               m * pipe.wait / in.pp +
+                   figure<Seconds<N>>(rec, "t_fix", "work of a step outside its blocks", c.step_fixed));
+  const auto modelled = rec.item(
+      {"step.modelled", "T_model", "step that an ideal stack would take"},
+      out.compute + out.optimizer + out.recompute + out.bubble + out.exposed + out.data_wait + out.launch);
+  out.unmodelled = rec.item(
+      {"step.unmodelled", "dT_stack", "what this software stack adds"},
+      (figure<Count<N>>(rec, "f_stack", "step of the stack over the model", problem.stack().slowdown) - 1.0) *
+          modelled);
   out.kernel = rec.item({"step.kernel", "dT_kernel", "kernel efficiency"},
                         out.compute + out.optimizer + out.unmodelled - compute.ideal);
-  const auto rest = rec.item({"step.before_stragglers", "T_rest", "step without stragglers"}, modelled + out.unmodelled);
-  const auto share = rec.apply(straggler_share, {"step.straggler_share", "f_slow", ""},
-                               figure<Count<N>>(rec, "f_2", "share for each doubling of the nodes", c.straggler_growth),
-                               rec.template in<Count<N>>({"n_node", "nodes", "cluster /nodes"}, static_cast<double>(problem.cluster().nodes)));
+  const auto rest =
+      rec.item({"step.before_stragglers", "T_rest", "step without stragglers"}, modelled + out.unmodelled);
+  const auto share =
+      rec.apply(straggler_share, {"step.straggler_share", "f_slow", ""},
+                figure<Count<N>>(rec, "f_2", "share for each doubling of the nodes", c.straggler_growth),
+                rec.template in<Count<N>>({"n_node", "nodes", "cluster /nodes"},
+                                          static_cast<double>(problem.cluster().nodes)));
   out.straggler = rec.apply(straggler_loss, {"step.straggler", "dT_slow", "stragglers"}, share, rest);
-  out.step = rec.item({"step.time", "T_step", "step time"}, compute.ideal + out.bubble + out.exposed + out.recompute +
-                                                                out.data_wait + out.kernel + out.launch + out.straggler);
+  out.step = rec.item({"step.time", "T_step", "step time"}, compute.ideal + out.bubble + out.exposed +
+                                                                out.recompute + out.data_wait + out.kernel +
+                                                                out.launch + out.straggler);
   detail::utilisation(rec, compute, out);
   return out;
 }

@@ -78,6 +78,22 @@ Bytes<typename R::Num> up_gradient(const StageMemory<R>& s) {
   return s.rec.item(item, s.mix().sparse ? max(dense, of_experts()) : dense);
 }
 
+template <Recorder R>
+bool gathers_context(const StageMemory<R>& s) {
+  return s.plan.cp > 1 && s.problem.recipe.cp_mode == CpMode::AllGather;
+}
+
+/// Keys and values of the whole sequence in one layer, and their gradients before these are reduced.
+template <Recorder R>
+Bytes<typename R::Num> gathered_context(const StageMemory<R>& s) {
+  const ModelSpec& m = s.problem.model();
+  const auto width = m.is_latent() ? s.in.latent_query + s.in.latent_value : 2.0 * s.in.kv;
+  const auto ways = s.plan.tp > m.kv_heads && !m.is_latent() ? s.in.kv_heads : s.in.tp;
+  return s.rec.apply(activation_tensor,
+                     {"memory.gathered_context", "M_kv", "gathered keys and values, with their gradients"},
+                     s.act.tokens * s.in.cp, 2.0 * width, s.in.element, ways);
+}
+
 /// A layer that runs backward with tensors that were not saved: what is rebuilt, gradients of the attention
 /// matrices, the incoming gradient. A fully sharded block is rebuilt whole, with its gathered inputs.
 template <Recorder R>
@@ -96,6 +112,7 @@ Bytes<typename R::Num> running_layer(const StageMemory<R>& s) {
     if (recomputes_layers(s.plan)) sum.add(up_gradient(s));
   }
   if (s.problem.recipe.attention == Attention::Unfused) sum.add(matrix_gradients(s));
+  if (gathers_context(s)) sum.add(gathered_context(s));
   const auto incoming =
       s.rec.item({"memory.layer_gradient", "M_lgrad", "gradient that enters the layer"}, 1.0 * s.hidden());
   sum.add(incoming);
@@ -108,6 +125,7 @@ template <Recorder R>
 void add_layer_backward(const StageMemory<R>& s) {
   using N = typename R::Num;
   const bool rebuilds = value_of(s.act.rebuilt) > 0 || s.problem.recipe.attention == Attention::Unfused ||
+                        gathers_context(s) ||
                         (s.plan.recompute != Recompute::None && s.is_fully_sharded());
   if (!s.mix().dense) return s.live.add_transient(running_layer(s), bit(Phase::LayerBackward));
   const Count<N> up{N(static_cast<double>(s.problem.model().mlp_matrices - 1))};

@@ -67,6 +67,7 @@ inline std::span<const std::string_view> field_words(std::string_view field) {
   if (field == "cp_mode") return kCpModeNames;
   if (field == "precision") return std::span(kDTypeWords).subspan(1);
   if (field == "gradient_dtype") return kDTypeWords;
+  if (field == "matmul_precision") return kMatmulNames;
   if (field == "sequence_parallel" || field == "tp_overlap" || field == "ep_overlap") return kSwitchWords;
   return {};
 }
@@ -78,6 +79,7 @@ inline std::string_view field_word(const Problem& x, const Plan& p, std::string_
   if (field == "cp_mode") return name_of(x.recipe.cp_mode);
   if (field == "precision") return name_of(x.recipe.precision);
   if (field == "gradient_dtype") return name_of(x.recipe.gradient);
+  if (field == "matmul_precision") return name_of(x.recipe.matmul);
   if (field == "sequence_parallel") return kSwitchWords[p.sequence_parallel ? 1 : 0];
   if (field == "tp_overlap") return kSwitchWords[x.recipe.tp_overlap ? 1 : 0];
   if (field == "ep_overlap") return kSwitchWords[x.recipe.ep_overlap ? 1 : 0];
@@ -99,6 +101,7 @@ inline void set_field_word(Problem& x, Plan& p, std::string_view field, std::str
   if (field == "cp_mode") x.recipe.cp_mode = static_cast<CpMode>(at);
   if (field == "precision") x.recipe.precision = dtype_of(word);
   if (field == "gradient_dtype") x.recipe.gradient = dtype_of(word);
+  if (field == "matmul_precision") x.recipe.matmul = static_cast<Matmul>(at);
   if (field == "sequence_parallel") p.sequence_parallel = at == 1;
   if (field == "tp_overlap") x.recipe.tp_overlap = at == 1;
   if (field == "ep_overlap") x.recipe.ep_overlap = at == 1;

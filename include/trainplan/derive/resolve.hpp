@@ -39,9 +39,9 @@ constexpr std::int64_t nearest_multiple(std::int64_t target, std::int64_t unit) 
   return below > 0 && target - below <= above - target ? below : above;
 }
 
-/// Ring, unless the framework has all-to-all only.
+/// The first mode that the framework has.
 inline CpMode default_cp_mode(const FrameworkProfile& f) {
-  return f.rules.ring ? CpMode::Ring : CpMode::AllToAll;
+  return f.rules.ring ? CpMode::Ring : f.rules.all_gather ? CpMode::AllGather : CpMode::AllToAll;
 }
 
 namespace detail {

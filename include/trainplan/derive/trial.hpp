@@ -81,6 +81,9 @@ class Planner {
 
   std::uint32_t shard_of(const Plan& plan) const {
     const std::int64_t all = std::int64_t{plan.dp} * plan.cp;
+    const ShardingRows* rows = problem_.profile().rows(plan.sharding);
+    if (rows != nullptr && rows->shard_groups && run_.shard_size)
+      return static_cast<std::uint32_t>(*run_.shard_size);
     if (plan.sharding != Sharding::Hsdp) return static_cast<std::uint32_t>(all);
     // A group inside the scale-up domain where tp leaves room in it, else one of a usual node.
     const std::int64_t domain = problem_.cluster().scale_up_domain / plan.tp;

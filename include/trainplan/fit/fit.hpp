@@ -19,9 +19,10 @@ namespace trainplan {
 struct FitOptions {
   int rounds = 30;
   double first_step = 0.2;  // of the logarithm of a constant
-  double bound = 0.25, beyond = 0.1;
+  double bound = 0.35, beyond = 0.1;
   double unit = 0.1;        // an error that counts as its square does
-  double prior = 0.001;     // weight of squared distances from where the constants start
+  double prior = 0.0003;    // weight of squared distances from where the constants start
+  double rest = 1e-4;       // a constant whose step is below rests
 };
 
 /// One fit: the constants, and the weighted mean loss that they leave.
@@ -96,6 +97,7 @@ class Fit {
     for (const FreeConstant& c : constants) starts.push_back(c.in(now_).value);
     for (int round = 0; round < options_.rounds; ++round)
       for (std::size_t i = 0; i < constants.size(); ++i) {
+        if (steps[i] < options_.rest) continue;
         const bool better = tries(constants[i], steps[i], starts[i]) || tries(constants[i], -steps[i], starts[i]);
         steps[i] *= better ? 1.1 : 0.6;
       }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trainplan/fit/observation.hpp"
+#include "trainplan/spec/calibration_keys.hpp"
 
 namespace trainplan {
 
@@ -29,6 +30,11 @@ struct FreeConstant {
     const auto found = std::find_if(c.accelerators.begin(), c.accelerators.end(),
                                     [&](const AcceleratorConstants& a) { return a.id == accelerator; });
     return (found == c.accelerators.end() ? c.other_accelerator : *found).*of_accelerator;
+  }
+  const Figure& in(const Calibration& c) const {
+    if (scope == Scope::Global) return c.time.*of_time;
+    if (scope == Scope::Stack) return c.of(stack).*of_stack;
+    return c.of(accelerator).*of_accelerator;
   }
   /// Whether the observation's prediction depends on it.
   bool moves(const Observation& o) const {
@@ -82,5 +88,34 @@ inline std::vector<FreeConstant> global_constants() {
     out.push_back({.of_time = figure});
   return out;
 }
+
+/// Where a constant stands in a file of constants, "stacks", "jax", "slowdown", and how it is written there.
+struct ConstantPlace {
+  std::vector<std::string> keys;
+  Dim dim{};
+  bool share = false;
+
+  std::string pointer() const {
+    std::string out;
+    for (const std::string& key : keys) out += "/" + key;
+    return out;
+  }
+};
+
+inline ConstantPlace place_of(const FreeConstant& c) {
+  for (const FigureKey<TimeConstants>& k : kTimeKeys)
+    if (c.of_time != nullptr && k.figure == c.of_time)
+      return {{"time", std::string(k.key)}, k.dim, k.share};
+  for (const FigureKey<AcceleratorConstants>& k : kAcceleratorKeys)
+    if (c.of_accelerator != nullptr && k.figure == c.of_accelerator)
+      return {{"accelerators", c.accelerator.empty() ? "other" : c.accelerator, std::string(k.key)},
+              k.dim,
+              k.share};
+  for (const FigureKey<StackConstants>& k : kStackKeys)
+    if (c.of_stack != nullptr && k.figure == c.of_stack)
+      return {{"stacks", std::string(name_of(c.stack)), std::string(k.key)}, k.dim, k.share};
+  return {};
+}
+inline std::string key_of(const FreeConstant& c) { return place_of(c).keys.back(); }
 
 }  // namespace trainplan

@@ -20,6 +20,13 @@ struct Observation {
   Observation(const Problem& p, const Plan& l, double seconds, std::string g)
       : problem(p), plan(l), measured(seconds), group(std::move(g)), stage(fullest_stage(p, l)) {}
 
+  /// The same step, judged from other constants; they outlive it.
+  Observation with(const Checked<Calibration>& calibration) const {
+    Observation other = *this;
+    other.problem = problem.with(calibration);
+    return other;
+  }
+
   bool is_low() const { return problem.recipe.matmul != Matmul::Wide; }
   /// The accelerator whose constants apply.
   const std::string& accelerator() const {

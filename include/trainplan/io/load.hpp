@@ -26,6 +26,9 @@ std::optional<Checked<FrameworkProfile>> load_framework(std::string_view name_or
 /// Without a name: the shipped baseline, whatever lies in the current directory.
 std::optional<Checked<Calibration>> load_calibration(Issues& issues, std::string_view name_or_path = {});
 
+/// Where a fit of all constants starts: shipped figures that were published before any step was measured.
+std::optional<Checked<Calibration>> published_calibration(Issues& issues);
+
 /// The good fields, even when others had errors; nothing only when the file is not a JSON object at all.
 /// A model or cluster file that lies beside the run file is named by its path.
 std::optional<RunSpec> load_run(std::string_view name_or_path, Issues& issues);

@@ -88,6 +88,12 @@ class Problem {
   }
 };
 
+/// The dense peak of matrix products in fp8 or fp4, as the run wants them.
+inline const Figure& low_peak(const Problem& problem) {
+  const Accelerator& a = problem.cluster().accelerator;
+  return problem.recipe.matmul == Matmul::Nvfp4 ? a.fp4_dense : a.fp8_dense;
+}
+
 /// Micro-batches of a step on one pipeline; exact when the plan is legal.
 inline std::int64_t micro_batches(const Problem& problem, const Plan& plan) {
   const std::int64_t per_round = std::int64_t{plan.dp} * plan.micro_batch;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "trainplan/plan/plan.hpp"
@@ -65,6 +67,8 @@ struct StageLayers {
   std::int64_t all = 0, sparse = 0;
 };
 inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage) {
+  const bool alike = plan.layout == Layout::Equal && model.pattern.empty();
+  if (alike && model.layers % (std::int64_t{plan.pp} * plan.vpp) == 0) return {model.layers / plan.pp, 0};
   StageLayers out;
   for (int chunk = 0; chunk < plan.vpp; ++chunk) {
     const LayerRange r = chunk_layers(model.layers, plan, stage, chunk);
@@ -73,6 +77,23 @@ inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage
   }
   return out;
 }
+
+/// Tells the stages apart by what they hold; the first and the last are always kinds of their own.
+class StageKinds {
+  std::array<StageLayers, 8> seen_;
+  std::size_t size_ = 0;
+
+ public:
+  /// True for the first stage of its kind; also for one of more kinds than are kept.
+  bool is_new(const ModelSpec& model, const Plan& plan, int stage) {
+    if (stage == 0 || stage == plan.pp - 1) return true;
+    const StageLayers held = layers_of(model, plan, stage);
+    for (std::size_t i = 0; i < size_; ++i)
+      if (seen_[i].all == held.all && seen_[i].sparse == held.sparse) return false;
+    if (size_ < seen_.size()) seen_[size_++] = held;
+    return true;
+  }
+};
 
 /// Transformer layers on one pipeline stage.
 inline std::int64_t stage_layers(const ModelSpec& model, const Plan& plan, int stage) {

@@ -37,6 +37,7 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
                {"holds", "holds"}},
               {}};
   Notes failures{"failures", {}};
+  Notes constants{"constants", {}};
   Table ranges{"ranges",
                "Predictions with their ranges",
                {{"run", "run"}, {"id", "id"}, {"value", "predicted"}, {"class", "judged by measured runs"}},
@@ -49,6 +50,8 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
                            memory_class_text(t.problem, Reading::Device)});
     ranges.rows.push_back(
         {run.name, Code{"step.time"}, step_estimate(t.problem, t.cost), time_class_text(t.problem, t.plan)});
+    if (const std::string& overlay = t.problem.calibration().overlay; !overlay.empty())
+      constants.sentences.push_back({run.name + ": constants: baseline, with " + overlay});
     for (const Gate& g : run.gates) {
       table.rows.push_back(
           {run.name, detail::degrees_text(run.trial.plan), g.name, Code{g.id}, g.value, g.limit, g.holds()});
@@ -64,6 +67,7 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
   s.blocks.push_back(std::move(table));
   if (!failures.sentences.empty()) s.blocks.push_back(std::move(failures));
   s.blocks.push_back(std::move(ranges));
+  if (!constants.sentences.empty()) s.blocks.push_back(std::move(constants));
   r.sections.push_back(std::move(s));
   add_warning_section(r, std::move(warnings));
   return r;

@@ -9,12 +9,21 @@
 
 namespace trainplan {
 
-/// Every item of a ledger with its value.
-inline Report item_list_report(const Ledger& ledger, std::string title) {
+/// Numbers of the whole plan: there is one step time, whichever GPU is looked at. They are those of the
+/// ledger of the fullest stage, whose data-parallel traffic counts.
+inline bool belongs_to_plan(std::string_view item) {
+  return item == "goodput" || item.starts_with("goodput.") || item.starts_with("step.") ||
+         item.starts_with("pipeline.") || item.starts_with("cost.");
+}
+
+/// Every item of a ledger with its value; of another stage than the fullest, those of its GPU only.
+inline Report item_list_report(const Ledger& ledger, std::string title, bool fullest) {
   Report r{"items", std::move(title), Verdict::None, {}, {}};
   Lines lines{"items", {}};
-  for (const LineItem& item : ledger.items())
+  for (const LineItem& item : ledger.items()) {
+    if (!fullest && belongs_to_plan(item.id)) continue;
     lines.lines.push_back({item.id, item.title, Value{item.value, unit_of(item)}, 0, ""});
+  }
   r.sections.push_back(Section{"ledger", "Items that can be explained", {std::move(lines)}});
   return r;
 }

@@ -58,6 +58,8 @@ Section gap_step_section(const Trial& t, const GapSpec& gap, const GapCost<N>& c
                              : gap.target_step ? "as given"
                                                : "predicted by the plan, with the budgets given";
   add("plan", "plan", degrees_text(t.plan));
+  if (const Calibration& constants = t.problem.calibration(); !constants.overlay.empty())
+    f.facts.push_back(constants_fact(constants));
   add("flop_convention", "attention FLOPs", std::string(name_of(t.problem.recipe.convention)),
       "causal counts half of the matrix, full all of it");
   add("ideal", "ideal step", step_value(c.ideal), "at the dense bf16 peak");

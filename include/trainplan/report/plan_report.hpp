@@ -55,6 +55,12 @@ inline std::string batch_origin(const Recipe& r) {
          " (4Mi tokens) moved to a multiple of dp x micro-batch";
 }
 
+/// Which constants: the shipped ones, or a file laid over them.
+inline Fact constants_fact(const Calibration& c) {
+  if (c.overlay.empty()) return {"constants", "constants", std::string("baseline"), "shipped:calibration/baseline.json", ""};
+  return {"constants", "constants", "baseline, with " + c.overlay, c.overlay, ""};
+}
+
 inline Section input_section(const Problem& problem, const std::vector<Setting>& settings) {
   Section s{"inputs", "Inputs and defaults", {}};
   const ClusterSpec& c = problem.cluster();
@@ -64,6 +70,7 @@ inline Section input_section(const Problem& problem, const std::vector<Setting>&
                      c.name + ": " + std::to_string(c.gpus()) + " x " + c.accelerator.name, c.origin, ""});
   f.facts.push_back({"framework", "framework", problem.profile().id + " " + problem.profile().version,
                      problem.profile().origin, ""});
+  f.facts.push_back(constants_fact(problem.calibration()));
   const double batch = static_cast<double>(problem.recipe.global_batch),
                tokens = batch * static_cast<double>(problem.recipe.sequence);
   f.facts.push_back({"global_batch", "global batch, tokens", Value{tokens, Unit::Tokens},
@@ -138,7 +145,7 @@ inline Section choice_section(const Trial& t) {
                                          : 0);
   const ShardingRows& rows = *t.problem.profile().rows(p.sharding);
   f.facts.push_back({"sharding", "sharding", std::string(name_of(p.sharding)), rows.title, ""});
-  if (p.sharding == Sharding::Hsdp) add("shard_size", "shard group", p.shard);
+  if (p.sharding == Sharding::Hsdp || p.shard < std::int64_t{p.dp} * p.cp) add("shard_size", "shard group", p.shard);
   s.blocks.push_back(std::move(f));
   if (t.problem.model().is_sparse()) s.blocks.push_back(grid_table(p));
   return s;

@@ -211,10 +211,9 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
                {"overlap", "overlap"}},
               {}};
   const bool hidden = r.tp_overlap && t.plan.sequence_parallel;
-  add_traffic(table, t, ledger,
-              {"comm.tp", "comm.tp_time", hidden ? "part, see step.exposed_tp" : "exposed", Axis::Tp});
-  add_traffic(table, t, ledger,
-              {"comm.tp_regather", "comm.tp_regather_time", hidden ? "hidden" : "exposed", Axis::Tp});
+  const std::string tensor = hidden ? "part, see step.exposed_tp" : "exposed";
+  add_traffic(table, t, ledger, {"comm.tp", "comm.tp_time", tensor, Axis::Tp});
+  add_traffic(table, t, ledger, {"comm.tp_regather", "comm.tp_regather_time", tensor, Axis::Tp});
   add_traffic(table, t, ledger,
               {"comm.cp", "comm.cp_time", r.cp_mode == CpMode::Ring ? "compute" : "exposed", Axis::Cp});
   for (const CommRow& row : t.problem.profile().rows(t.plan.sharding)->traffic) {
@@ -223,14 +222,16 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
     const std::string hides(r.dp_overlap ? behind[static_cast<int>(row.hides)] : "exposed");
     for (const ParamClass kind : {ParamClass::Dense, ParamClass::Experts}) {
       const std::string id = "comm.dp." + row.id + (kind == ParamClass::Experts ? ".experts" : "");
-      add_traffic(table, t, ledger, {id, id + "_time", hides, axis_of(row.group, kind)});
+      add_traffic(table, t, ledger, {id, id + "_time", hides, axis_of(t.plan, row.group, kind)});
     }
   }
   const std::string expert = r.ep_overlap ? "part, see step.exposed_ep" : "exposed";
   add_traffic(table, t, ledger, {"comm.ep", "comm.ep_time", expert, Axis::Ep});
   add_traffic(table, t, ledger, {"comm.etp", "comm.etp_time", expert, Axis::Etp});
   add_traffic(table, t, ledger, {"comm.tied", "comm.tied_time", "exposed", Axis::Pp});
-  add_traffic(table, t, ledger, {"comm.pp", "comm.pp_time", "hidden (latency only)", Axis::Pp});
+  const bool interleaved = t.plan.schedule == Schedule::Interleaved;
+  add_traffic(table, t, ledger,
+              {"comm.pp", "comm.pp_time", interleaved ? "other chunks" : "exposed", Axis::Pp});
   return table;
 }
 

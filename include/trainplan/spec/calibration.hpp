@@ -32,7 +32,7 @@ struct TimeConstants {
 
 /// What one accelerator (SKU and power limit) sustains, as shares of its dense peaks.
 struct AcceleratorConstants {
-  std::string id{};         // empty: an accelerator that nobody measured
+  std::string id{};           // empty: an accelerator that nobody measured
   Figure gemm{}, low_gemm{};  // best rate of matrix products in 16 bits and in fp8
   Figure attention{};         // best rate of its best attention kernel in 16 bits
   std::string same_as{};      // the accelerator whose constants these are
@@ -55,6 +55,7 @@ struct StackConstants {
 inline constexpr std::size_t kStackCount = std::size(kStackNames);
 
 struct Calibration {
+  std::string overlay{};               // the file that was laid over the shipped constants, if any
   Figure cuda_context, communicators;  // bytes
   Figure allocator_slack;              // reserved = allocated x (1 + slack)
   Figure capacity_gate;                // share of usable memory that a plan may use
@@ -71,10 +72,11 @@ struct Calibration {
       if (a.id == accelerator) return a;
     return other_accelerator;
   }
-  /// Accelerators that share the constants of another one take them over.
+  /// Accelerators that share the constants of another one take them over, through any number of such names.
   void follow() {
     for (AcceleratorConstants& a : accelerators) {
       if (a.same_as.empty()) continue;
+      while (!of(a.same_as).same_as.empty()) a.same_as = of(a.same_as).same_as;
       const AcceleratorConstants& base = of(a.same_as);
       a.gemm = base.gemm;
       a.low_gemm = base.low_gemm;

@@ -16,6 +16,7 @@ struct Accelerator {
   Figure usable_memory;  // what the driver shows
   Figure memory_bandwidth, scale_up_bandwidth, nic, tdp;
   std::int64_t scale_up_domain = 1;
+  bool in_switch_reduction = false;  // the switches of the scale-up domain add up an all-reduce
 };
 
 struct ClusterSpec {

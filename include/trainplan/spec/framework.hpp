@@ -124,6 +124,7 @@ struct ShardingRows {
   bool pipeline_keeps_whole = false;  // with pp > 1 weights are gathered and gradients reduced once a step
   bool with_pipeline = true;          // runs together with pp > 1
   bool with_experts = true;           // runs with routed experts
+  bool shard_groups = false;          // may shard inside groups of ranks that repeat each other
   bool gradient_as_weights = false;   // gradients are kept in the type of the weights
   double gathered_units = 0;          // whole layers gathered at a time, in the compute type
   double gradient_units = 0;          // whole layers of unsharded gradient, before and in their reduction
@@ -196,6 +197,7 @@ inline constexpr std::string_view kLaunchFields[] = {"precision",
                                                      "shard_size",
                                                      "shard_degree",
                                                      "replicate_degree",
+                                                     "optimizer_instances",
                                                      "dp",
                                                      "dp_overlap",
                                                      "gather_overlap",

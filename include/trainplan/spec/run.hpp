@@ -35,8 +35,8 @@ enum class FlopConvention : std::uint8_t { Causal, Full };
 inline constexpr std::string_view kConventionNames[] = {"causal", "full"};
 constexpr std::string_view name_of(FlopConvention c) { return kConventionNames[static_cast<int>(c)]; }
 
-enum class CpMode : std::uint8_t { Ring, AllToAll };
-inline constexpr std::string_view kCpModeNames[] = {"ring", "all-to-all"};
+enum class CpMode : std::uint8_t { Ring, AllToAll, AllGather };
+inline constexpr std::string_view kCpModeNames[] = {"ring", "all-to-all", "all-gather"};
 constexpr std::string_view name_of(CpMode c) { return kCpModeNames[static_cast<int>(c)]; }
 
 /// The global batch as the user gave it.
@@ -53,7 +53,7 @@ struct Limits {
 struct RunSpec {
   std::string origin;  // file, empty when all comes from the command line
   std::string model, cluster;
-  std::optional<std::string> framework;
+  std::optional<std::string> framework, calibration;
   std::optional<std::int64_t> sequence, micro_batch;
   std::optional<GlobalBatch> global_batch;
   std::optional<std::int64_t> tp, pp, vpp, cp, dp, ep, etp, shard_size;

@@ -39,13 +39,14 @@ inline void validate_width(Validator& v, const std::string& at, Width width, dou
   if (width == Width::Fixed) v.real(at + "/bytes_per_param", bytes, 0.125, kMaxBytesPerParam);
 }
 
-inline void validate_group(Validator& v, const std::string& pointer, Group group, Sharding mode) {
+inline void validate_group(Validator& v, const std::string& pointer, Group group,
+                           const ShardingRows& rows) {
   const bool inner = group == Group::Shard || group == Group::Replicate;
-  if (inner && mode != Sharding::Hsdp)
+  if (inner && rows.mode != Sharding::Hsdp && !rows.shard_groups)
     v.fail({.rule = "group-needs-hsdp",
             .pointer = pointer,
             .got = group == Group::Shard ? "shard" : "replicate",
-            .must = "stand in the hsdp mode only, the others have one data-parallel group",
+            .must = "stand in the hsdp mode or beside shard_groups, other modes have one data-parallel group",
             .hint = "try \"data-parallel\""});
 }
 
@@ -69,7 +70,7 @@ inline void validate_state(Validator& v, const ShardingRows& rows, const std::st
                "step_moments",
            .hint = "try \"weights\""});
     validate_width(v, here, row.width, row.bytes_per_param);
-    validate_group(v, here + "/sharded_over", row.sharded_over, rows.mode);
+    validate_group(v, here + "/sharded_over", row.sharded_over, rows);
     for (std::size_t k = 0; k < i; ++k)
       if (rows.state[k].id == row.id && !exclusive(rows.state[k].when, row.when))
         v.fail(
@@ -88,7 +89,7 @@ inline void validate_sharding(Validator& v, const ShardingRows& rows, const std:
   for (std::size_t i = 0; i < rows.traffic.size(); ++i) {
     const std::string here = at + "/traffic/" + std::to_string(i);
     validate_width(v, here, rows.traffic[i].width, rows.traffic[i].bytes_per_param);
-    validate_group(v, here + "/group", rows.traffic[i].group, rows.mode);
+    validate_group(v, here + "/group", rows.traffic[i].group, rows);
   }
 }
 

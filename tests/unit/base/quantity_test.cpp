@@ -25,6 +25,14 @@ template <class A>
 constexpr bool kRounds = requires(A a) {
   ceil(a);
 };
+template <class A>
+constexpr bool kHasLogarithm = requires(A a) {
+  log2(a);
+};
+template <class A, class B>
+constexpr bool kRaises = requires(A a, B b) {
+  pow(a, b);
+};
 template <class Want, class Got>
 constexpr bool kIs = std::is_same_v<Want, Got>;
 
@@ -65,6 +73,10 @@ static_assert(kIs<decltype(sqrt(Seconds<>{1} * Seconds<>{1})), Seconds<>>);
 static_assert(kHasRoot<Count<>> && !kHasRoot<Seconds<>> && !kHasRoot<BytesPerSec<>>);
 static_assert(kRounds<Count<>> && !kRounds<Bytes<>>);
 
+// Powers and logarithms are of counts.
+static_assert(kHasLogarithm<Count<>> && !kHasLogarithm<Bytes<>>);
+static_assert(kRaises<Count<>, Count<>> && !kRaises<Bytes<>, Count<>> && !kRaises<Count<>, Seconds<>>);
+
 // as is the one door between dimensions.
 static_assert(kIs<decltype(as<kParams>(Count<>{1})), Params<>> &&
               kIs<decltype(as<kBytes>(Tokens<Sym>{})), Bytes<Sym>>);
@@ -98,5 +110,7 @@ TEST_CASE("functions of quantities") {
   CHECK(positive(Seconds<>{-0.25}).num() == 0);
   CHECK(ceil(Count<>{1.25}).num() == 2);
   CHECK(floor(Count<>{1.75}).num() == 1);
+  CHECK(pow(Count<>{1.5}, Count<>{3}).num() == 3.375);
+  CHECK(log2(Count<>{128}).num() == 7);
   CHECK(as<kTokens>(Count<>{8192}).num() == 8192);
 }

@@ -19,6 +19,12 @@ double behind(const CommCost<double>& c, HidesBehind h) {
   return c.data_behind[static_cast<std::size_t>(h)].num();
 }
 
+/// Seconds at the rate that rings between nodes reach, with `hops` of theirs.
+double reached(const Draft& draft, double bytes, double nics, double hops) {
+  const TimeConstants& t = draft.calibration.time;
+  return bytes / (nics * 50e9 * t.nic_rate.value) + hops * 3 * t.ring_step.value;
+}
+
 constexpr double kMessage = 8192.0 * 8192 * 2;  // hidden states of one sequence of llama70b, bf16
 constexpr double kStage0 = 2'271'543'296.0;     // parameters of a GPU of stage 0, see params_test
 
@@ -54,8 +60,11 @@ TEST_CASE("the distributed optimizer scatters gradients and gathers weights once
   const auto fp32 = comm_of(draft, problems::main_plan());
   CHECK(fp32.data.bytes.num() == (4 + 2) * kStage0 * 31 / 32);
   CHECK(fp32.data.seconds.num() == Approx(fp32.data.bytes.num() / 50e9).epsilon(1e-14));
-  CHECK(behind(fp32, HidesBehind::LastBackward) == Approx(4 * kStage0 * 31 / 32 / 50e9).epsilon(1e-14));
-  CHECK(behind(fp32, HidesBehind::NextForward) == Approx(2 * kStage0 * 31 / 32 / 50e9).epsilon(1e-14));
+  // one rank of each node, and a collective for each of 20 layers
+  CHECK(behind(fp32, HidesBehind::LastBackward) ==
+        Approx(reached(draft, 4 * kStage0 * 31 / 32, 1, 20 * 31)).epsilon(1e-13));
+  CHECK(behind(fp32, HidesBehind::NextForward) ==
+        Approx(reached(draft, 2 * kStage0 * 31 / 32, 1, 20 * 31)).epsilon(1e-13));
   draft.recipe.reduce = DType::Bf16;
   CHECK(comm_of(draft, problems::main_plan()).data.bytes.num() == (2 + 2) * kStage0 * 31 / 32);
 }
@@ -125,11 +134,14 @@ TEST_CASE("gathers come with every micro-batch, the reduction with every micro-b
   Plan plan = completed({.dp = 64, .sharding = Sharding::Zero3});
   const auto each = comm_of(draft, plan);
   CHECK(each.data.bytes.num() == Approx(4 * (2 + 2 + 4) * kParams8b * 63 / 64).epsilon(1e-14));
-  CHECK(behind(each, HidesBehind::Compute) == Approx(each.data.seconds.num()).epsilon(1e-14));
+  // all 8 ranks of a node; 3 rows of 32 layers in 4 micro-batches
+  CHECK(behind(each, HidesBehind::Compute) ==
+        Approx(reached(draft, each.data.bytes.num(), 8, 3 * 32 * 4 * 63)).epsilon(1e-13));
   plan.sync_each_micro_batch = false;
   const auto once = comm_of(draft, plan);
   CHECK(once.data.bytes.num() == Approx((4 * (2 + 2) + 4) * kParams8b * 63 / 64).epsilon(1e-14));
-  CHECK(behind(once, HidesBehind::LastBackward) == Approx(4 * kParams8b * 63 / 64 / 50e9).epsilon(1e-14));
+  CHECK(behind(once, HidesBehind::LastBackward) ==
+        Approx(reached(draft, 4 * kParams8b * 63 / 64, 8, 32 * 63)).epsilon(1e-13));
 }
 
 TEST_CASE("hybrid sharding gathers inside the shard group and all-reduces a shard between groups") {
@@ -174,4 +186,15 @@ TEST_CASE("a tied table is reduced between the first and the last stage") {
   CHECK(evaluate(problem, completed({.tp = 4, .dp = 16})).comm.tied.bytes.num() == 0);
   Draft untied;
   CHECK(evaluate(untied.problem(), problems::main_plan()).comm.tied.bytes.num() == 0);
+}
+
+TEST_CASE("weights of low products are gathered in 8 bits where the framework does so") {
+  Draft draft = small(4 * 64);
+  const Plan plan = completed({.dp = 64, .sharding = Sharding::Zero3});
+  draft.recipe.matmul = Matmul::Fp8;  // two gathers of a byte, a reduction of 4
+  CHECK(comm_of(draft, plan).data.bytes.num() ==
+        Approx(4 * (1 + 1 + 4) * kParams8b * 63 / 64).epsilon(1e-14));
+  draft.framework.low_gathers = false;
+  CHECK(comm_of(draft, plan).data.bytes.num() ==
+        Approx(4 * (2 + 2 + 4) * kParams8b * 63 / 64).epsilon(1e-14));
 }

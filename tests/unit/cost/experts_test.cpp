@@ -4,7 +4,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "problems.hpp"
+#include "round.hpp"
 #include "trainplan/cost/plan_cost.hpp"
 #include "trainplan/plan/rules.hpp"
 
@@ -143,17 +143,18 @@ TEST_CASE("sliding windows and chunks are what attention FLOPs count") {
 }
 
 TEST_CASE("a busier rank computes longer, unless it holds all experts") {
-  Draft draft({.model = "mixtral-8x7b", .cluster = "h100x64", .sequence = 4096, .batch = 64});
+  by_hand::Round draft({.model = "mixtral-8x7b", .cluster = "h100x64", .sequence = 4096, .batch = 256});
   const Plan spread = completed({.tp = 1, .ep = 8, .dp = 64}),
              whole = completed({.tp = 1, .ep = 1, .dp = 64});
-  const auto balanced = evaluate(draft.problem(), spread);
-  const double alone = evaluate(draft.problem(), whole).step.compute.num();
+  const double balanced = draft.cost(spread).step.compute.num(), alone = draft.cost(whole).step.compute.num();
   draft.recipe.imbalance = 1.5;
-  const auto uneven = evaluate(draft.problem(), spread);
-  // 32 layers x 2 experts of 3 x 4096 x 14336 are 11.27 of the 12.75 billion parameters in products
-  const double share = 32.0 * 2 * 3 * 4096 * 14336 / (12'879'925'248 - 32000.0 * 4096);
-  CHECK(uneven.step.compute.num() == Approx(balanced.step.compute.num() * (1 + share / 2)).epsilon(1e-12));
-  CHECK(evaluate(draft.problem(), whole).step.compute.num() == alone);
+  // 4096 rows more on 8192: three passes of three products, the activation, two permutations
+  const double rows = 4096, products = 3 * 2 * rows * 3 * 4096 * 14336 / by_hand::kWide,
+               moved = (6 + 10) * rows * 14336 / by_hand::kMemory,
+               permuted = 2 * 6 * rows * 2 * 4096 / (0.58 * by_hand::kMemory);
+  CHECK(draft.cost(spread).step.compute.num() ==
+        Approx(balanced + 4 * 32 * (products + moved + permuted)).epsilon(1e-12));
+  CHECK(draft.cost(whole).step.compute.num() == alone);
 }
 
 TEST_CASE("blocks for further tokens are saved where they are trained") {

@@ -218,7 +218,8 @@ TEST_CASE("calibration and anchors") {
   REQUIRE(c);
   CHECK((*c)->capacity_gate.value == 0.9);
   CHECK((*c)->planning_margin.value == 0.3);
-  CHECK((*c)->launch_per_layer.value == 0.000625);
+  CHECK((*c)->time.ring_step.value == 3e-6);
+  CHECK((*c)->time.scale_up_rate.value == 0.8);
   CHECK((*c)->cuda_context.origin == "baseline.json /cuda_context");
   CHECK_FALSE(load_calibration_text(R"({"capacity_gate": "130 %"})", "x.json", issues));
   CHECK(find_issue(issues, "share", "/capacity_gate") != nullptr);

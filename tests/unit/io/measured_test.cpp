@@ -147,6 +147,61 @@ TEST_CASE("micro-batches that do not divide the batch come near to the ones that
   CHECK(row.assumed.size() == 1);
 }
 
+TEST_CASE("words that are not understood are told, not taken for something") {
+  const MeasuredRun row = only("a,lab,llama3-8b,,,,,,,,,,H100,8,,8192,64,1,1,1,,,distopt,int4,some,2,,,");
+  REQUIRE(row.run != nullptr);
+  CHECK(has(row.assumed, "precision left out: \"int4\" is not understood"));
+  CHECK(has(row.assumed, "recompute left out: \"some\" is not understood"));
+}
+
+TEST_CASE("a shipped model may be named, and cut to fewer layers") {
+  const MeasuredRun whole =
+      only("a,lab,qwen2.5-72b,,,,,,,,,,H100,32,,4096,64,1,8,4,,,distopt,bf16,none,2,,,");
+  REQUIRE(whole.run != nullptr);
+  CHECK(whole.run->problem().model().layers == 80);
+  const MeasuredRun cut =
+      only("a,lab,gpt-oss-20b,6,2880,64,8,,,32,4,2880,H100,8,,4096,64,1,1,1,,8,distopt,bf16,none,2,,,");
+  INFO(cut.skipped);
+  REQUIRE(cut.run != nullptr);
+  CHECK(cut.run->problem().model().layers == 6);
+  CHECK(cut.sparse);
+}
+
+TEST_CASE("damaged tables are refused or read, and every mistake has a place") {
+  const std::string text = [] {
+    std::string out = kHeader;
+    for (const char* model : {"llama3-8b", "deepseek-v3", "gpt-oss-20b", "mpt-7b", "our-13b"})
+      out += std::string(model) + "-row,lab," + model +
+             ",24,2048,16,16,8192,32000,,,,H100,64,400 Gb/s per "
+             "GPU,2048,128,2,2,2,2,,distopt,bf16,full,2,100,40,"
+             "\"x; y\"\n";
+    return out;
+  }();
+  std::uint64_t state = 1;
+  const auto below = [&](std::size_t n) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>(state >> 33) % n;
+  };
+  constexpr std::string_view kBytes = ",\"\n\r0123456789.-e*;\x01\xff";
+  for (int round = 0; round < 400; ++round) {
+    std::string damaged = text;
+    for (std::size_t i = 0; i <= below(4); ++i) {
+      const std::size_t at = kHeader.size() / 2 + below(damaged.size() - kHeader.size() / 2);
+      if (below(2) == 0)
+        damaged[at] = kBytes[below(kBytes.size())];
+      else
+        damaged.erase(at, 1 + below(3));
+    }
+    Issues issues;
+    const auto table = load_measured_text(damaged, "runs.csv", issues);
+    CHECK(complete(issues));
+    CHECK((table.has_value() || issues.has_errors()));
+    for (const Issue& i : issues.all()) CHECK(i.line > 0);
+    if (!table) continue;
+    for (const MeasuredRun& row : table->rows) CHECK((row.run != nullptr || !row.skipped.empty()));
+  }
+}
+
 TEST_CASE("mistakes of a table come at once, with line and column") {
   const Issues header = mistakes("id,model,gpu\na,llama3-8b,H100\n");
   std::set<std::string> missing;
@@ -171,6 +226,10 @@ TEST_CASE("mistakes of a table come at once, with line and column") {
   CHECK(found(5, "integer", "gbs_sequences"));
   CHECK(cells.all().size() == 6);
   CHECK(mistakes("").all().at(0).rule == "empty");
+  CHECK(mistakes("id,model,gpu,gpus,seq,gbs_sequences,tp\na,llama3-8b,H100,8,8192,64,1000000\n")
+            .all()
+            .at(0)
+            .rule == "integer");
 }
 
 TEST_CASE("a column that is not read is warned about") {
@@ -196,6 +255,23 @@ TEST_CASE("GPU names find their accelerator, with the memory where that decides"
   CHECK(accelerator_of("gb200", "186")->id == "gb200");
   CHECK(accelerator_of("GB300", "288")->domain == 72);
   CHECK_FALSE(accelerator_of("", ""));
+}
+
+TEST_CASE("names that are no alias are taken for the accelerator that they contain") {
+  const auto accelerator = [](const std::string& gpu) {
+    const MeasuredRun row =
+        only("a,lab,Llama-3.1-70B,,,,,,,,,," + gpu + ",64,,8192,64,1,8,,,,distopt,bf16,none,2,,,");
+    return row.run == nullptr ? row.skipped : row.run->problem().cluster().accelerator.id;
+  };
+  CHECK(accelerator("NVIDIA H100 80GB HBM3") == "h100-sxm");
+  CHECK(accelerator("A100-SXM4-40GB") == "a100-sxm-40");
+  CHECK(accelerator("H200 SXM") == "h200-sxm");
+  CHECK(accelerator("GH200") == "gh200");
+  CHECK(accelerator("MI300X") == "mi300x");
+  CHECK(accelerator("RTX 4090 D") == "rtx-4090");
+  CHECK(accelerator("V100") == "no accelerator V100");
+  CHECK(has(only("a,lab,llama3-8b,,,,,,,,,,H200 SXM,8,,8192,64,1,8,,,,distopt,bf16,none,2,,,").assumed,
+            "gpu taken as h200-sxm"));
 }
 
 TEST_CASE("patterns") {

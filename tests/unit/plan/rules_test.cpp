@@ -493,6 +493,23 @@ const Row kRows[] = {
        in_framework(a, "torchtitan");
        a.recipe.precision = DType::Fp16;
      }},
+    {"matmul-precision-is-offered", [](Asked& a) { a.recipe.matmul = Matmul::Mxfp8; },
+     [](Asked& a) { a.recipe.matmul = Matmul::Nvfp4; }},  // an H100 has fp8
+    {"matmul-precision-is-offered",
+     [](Asked& a) {
+       a.recipe.matmul = Matmul::Nvfp4;
+       a.cluster.accelerator.fp4_dense = a.cluster.accelerator.fp8_dense;
+     },
+     [](Asked& a) {
+       a.recipe.matmul = Matmul::Fp8;
+       a.cluster.accelerator.fp8_dense = {};
+     }},
+    {"matmul-precision-is-offered", [](Asked&) {},
+     [](Asked& a) {
+       a.recipe.matmul = Matmul::Fp8;
+       for (AcceleratorConstants& c : a.calibration.accelerators)
+         if (c.id == a.cluster.accelerator.id) c.low_gemm = {};
+     }},
     {"gradient-follows-precision",
      [](Asked& a) {
        in_framework(a, "deepspeed");

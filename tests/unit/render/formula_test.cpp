@@ -43,6 +43,7 @@ TEST_CASE("the evaluator of the tests reads units, prefixes and precedence") {
   CHECK(evaluate("4 B/param / (32 × 1)") == 0.125);
   CHECK(evaluate("3600 USD/h") == 1);
   CHECK(evaluate("max(1, -3 s) + sqrt(9) + ceil(0.2) + floor(2.9) + min(7, 8)") == 14);
+  CHECK(evaluate("pow(3 / 2, 2) × log2(8)") == 6.75);
   CHECK(evaluate("a × b", {{"a", 3}, {"b", 5}}) == 15);
   CHECK_FALSE(evaluate("a ×"));
   CHECK_FALSE(evaluate("(1 + 2"));
@@ -80,6 +81,8 @@ TEST_CASE("parentheses stand only where they are needed") {
   CHECK(x.symbols(a / b / c) == "a / b / c");
   CHECK(x.symbols(fmax(a + b, c)) == "max(a + b, c)");
   CHECK(x.symbols(fmin(a, b) * sqrt(ceil(a / b)) - floor(c)) == "min(a, b) × sqrt(ceil(a / b)) - floor(c)");
+  CHECK(x.symbols(a * pow(b + c, a / b) - log2(a * b)) == "a × pow(b + c, a / b) - log2(a × b)");
+  CHECK(x.numbers(pow(b, c) + log2(c)) == "pow(3, 2) + log2(2)");
 }
 
 TEST_CASE("neutral zeros and ones are left out, others are not") {
@@ -201,7 +204,7 @@ class Maker {
   }
   Sym step() {
     const Sym a = any(), b = any();
-    switch (below(10)) {
+    switch (below(12)) {
       case 0: return a + b;
       case 1: return a - b;
       case 2: return a * b;
@@ -211,6 +214,8 @@ class Maker {
       case 6: return a.value() >= 0 ? sqrt(a) : a;
       case 7: return std::fabs(a.value()) < 1e9 ? ceil(a) : a;
       case 8: return std::fabs(a.value()) < 1e9 ? floor(a) : a;
+      case 9: return a.value() > 2 ? log2(a) : a;
+      case 10: return a.value() > 0 && a.value() < 1e6 && std::fabs(b.value()) < 3 ? pow(a, b) : a;
       default: {
         const std::string name = "y" + std::to_string(symbols.size());
         symbols[name] = a.value();

@@ -120,7 +120,22 @@ TEST_CASE("the list of items has all of them") {
   const Asked asked("llama70b", "h100x1024");
   const Trial t = trial_of(asked, 4);
   const Ledger ledger = explain(t.problem, t.plan, 0);
-  const Report r = item_list_report(ledger, "title");
+  const Report r = item_list_report(ledger, "title", true);
   REQUIRE(r.sections.size() == 1);
   CHECK(std::get<Lines>(r.sections[0].blocks[0]).lines.size() == ledger.items().size());
+}
+
+TEST_CASE("the list of another stage than the fullest leaves out what belongs to the plan") {
+  for (const char* id : {"step.time", "step.mfu", "pipeline.all", "goodput", "goodput.mtbf", "cost.day"})
+    CHECK(belongs_to_plan(id));
+  for (const char* id : {"memory.state", "comm.pp", "work.head.forward", "block.dense", "checkpoint.bytes"})
+    CHECK_FALSE(belongs_to_plan(id));
+  const Asked asked("llama70b", "h100x1024");
+  const Trial t = trial_of(asked, 4);
+  const Ledger ledger = explain(t.problem, t.plan, 1);
+  std::size_t of_the_gpu = 0;
+  for (const LineItem& item : ledger.items()) of_the_gpu += belongs_to_plan(item.id) ? 0 : 1;
+  const Report r = item_list_report(ledger, "title", false);
+  CHECK(std::get<Lines>(r.sections[0].blocks[0]).lines.size() == of_the_gpu);
+  CHECK(of_the_gpu < ledger.items().size());
 }

@@ -89,7 +89,7 @@ TEST_CASE("rows are judged by the constants that are put in") {
   REQUIRE(t.rows.at(0).run != nullptr);
   const PinnedRun& run = *t.rows[0].run;
   Calibration other = run.problem().calibration();
-  other.straggler_share.value += 0.5;
+  for (StackConstants& stack : other.stacks) stack.slowdown.value *= 2;
   Issues issues;
   const auto checked = Checked<Calibration>::make(other, issues);
   REQUIRE(checked);

@@ -26,7 +26,9 @@ TEST_CASE("a traced number computes what a double computes, and each operation i
                       {x / y, 2.4, Op::Div},
                       {fmax(x, y), 12, Op::Max},
                       {fmin(x, y), 5, Op::Min},
+                      {pow(x, y), 248832, Op::Pow},
                       {sqrt(x), std::sqrt(12.0), Op::Sqrt},
+                      {log2(x + y - 1.0), 4, Op::Log2},
                       {ceil(x / y), 3, Op::Ceil},
                       {floor(x / y), 2, Op::Floor}};
   for (const Row& row : rows) {

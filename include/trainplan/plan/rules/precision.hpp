@@ -5,6 +5,16 @@
 
 namespace trainplan::detail {
 
+/// "nvfp4 needs a dense fp4 peak: a100-sxm-80 has bf16". Without a share of that peak there is no rate
+/// either.
+inline std::string low_peak_text(const Problem& x) {
+  const Accelerator& a = x.cluster().accelerator;
+  const std::string format(x.recipe.matmul == Matmul::Nvfp4 ? "fp4" : "fp8"), name(name_of(x.recipe.matmul));
+  if (low_peak(x).known) return name + ": the constants of " + a.id + " have no low_gemm";
+  return name + " needs a dense " + format + " peak; " + a.id + " has bf16" +
+         (a.fp8_dense.known ? ", fp8" : "") + (a.fp4_dense.known ? ", fp4" : "");
+}
+
 inline constexpr std::array kPrecisionRules{
     Rule{
         .id = "recompute-is-offered",
@@ -52,6 +62,20 @@ inline constexpr std::array kPrecisionRules{
          .keeps = [](const Problem& x, const Plan&) { return x.recipe.precision != DType::Fp16; },
          .numbers = [](const Problem& x, const Plan&) { return "fp16, " + x.profile().release(); },
          .applies = [](const FrameworkProfile& f) { return !f.rules.fp16; }},
+    Rule{.id = "matmul-precision-is-offered",
+         .field = "matmul_precision",
+         .must = "be a format that the accelerator multiplies in",
+         .keeps =
+             [](const Problem& x, const Plan&) {
+               return x.recipe.matmul == Matmul::Wide ||
+                      (low_peak(x).known && x.accelerator().low_gemm.known);
+             },
+         .numbers = [](const Problem& x, const Plan&) { return low_peak_text(x); },
+         .repair =
+             [](const Problem& x, const Plan&) {
+               return std::string("run on an accelerator with ") +
+                      (x.recipe.matmul == Matmul::Nvfp4 ? "fp4" : "fp8");
+             }},
     Rule{.id = "gradient-follows-precision",
          .field = "gradient_dtype",
          .also = "sharding",

@@ -35,6 +35,29 @@ inline bool all_to_all_fits(const Problem& x, const Plan& p) {
   return divides(ranks, x.model().heads) && (x.model().is_latent() || kv_fits);
 }
 
+constexpr bool offers(const FrameworkRules& r, CpMode mode) {
+  switch (mode) {
+    case CpMode::Ring: return r.ring;
+    case CpMode::AllToAll: return r.all_to_all;
+    case CpMode::AllGather: return r.all_gather;
+  }
+  return false;
+}
+
+/// Every set of offered modes, ring being 1, all-to-all 2 and all-gather 4.
+constexpr std::string_view cp_modes_sentence(const FrameworkRules& r) {
+  constexpr std::string_view kSentences[] = {
+      "be without effect: cp must be 1 in this framework",
+      "be ring when cp is above 1: the framework has nothing else",
+      "be all-to-all when cp is above 1: the framework has nothing else",
+      "be ring or all-to-all when cp is above 1: the framework has no all-gather",
+      "be all-gather when cp is above 1: the framework has nothing else",
+      "be ring or all-gather when cp is above 1: the framework has no all-to-all",
+      "be all-to-all or all-gather when cp is above 1: the framework has no ring",
+      "be ring, all-to-all or all-gather"};
+  return kSentences[(r.ring ? 1 : 0) + (r.all_to_all ? 2 : 0) + (r.all_gather ? 4 : 0)];
+}
+
 inline constexpr std::array kSequenceRules{
     Rule{.id = "cp-divides-sequence",
          .field = "sequence",
@@ -65,7 +88,7 @@ inline constexpr std::array kSequenceRules{
         .must = "divide the heads and the KV heads of a tp rank with all-to-all context parallelism",
         .keeps =
             [](const Problem& x, const Plan& p) {
-              return p.cp == 1 || x.recipe.cp_mode == CpMode::Ring || all_to_all_fits(x, p);
+              return p.cp == 1 || x.recipe.cp_mode != CpMode::AllToAll || all_to_all_fits(x, p);
             },
         .numbers =
             [](const Problem& x, const Plan& p) {
@@ -89,19 +112,17 @@ inline constexpr std::array kSequenceRules{
          .must = "be a mode of the framework when cp is above 1",
          .keeps =
              [](const Problem& x, const Plan& p) {
-               const FrameworkRules& r = x.profile().rules;
-               return p.cp == 1 || (x.recipe.cp_mode == CpMode::Ring ? r.ring : r.all_to_all);
+               return p.cp == 1 || offers(x.profile().rules, x.recipe.cp_mode);
              },
          .numbers =
              [](const Problem& x, const Plan& p) {
                return std::string(name_of(x.recipe.cp_mode)) + ", cp " + text(p.cp);
              },
-         .applies = [](const FrameworkProfile& f) { return !f.rules.ring || !f.rules.all_to_all; },
-         .wording = [](const FrameworkProfile& f) -> std::string_view {
-           return f.rules.all_to_all ? "be all-to-all when cp is above 1: the framework has no ring"
-                  : f.rules.ring     ? "be ring when cp is above 1: the framework has no all-to-all"
-                                     : "be without effect: cp must be 1 in this framework";
-         }},
+         .applies =
+             [](const FrameworkProfile& f) {
+               return !f.rules.ring || !f.rules.all_to_all || !f.rules.all_gather;
+             },
+         .wording = [](const FrameworkProfile& f) { return cp_modes_sentence(f.rules); }},
 };
 
 }  // namespace trainplan::detail

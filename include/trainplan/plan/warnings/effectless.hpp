@@ -82,10 +82,13 @@ inline constexpr std::array kEffectless{
             [](const Problem&, const Plan& p) {
               return "tp " + text(p.tp) + ", sequence_parallel " + (p.sequence_parallel ? "true" : "false");
             }},
-    Warning{"shard-size-without-hsdp", "shard_size", "come with sharding hsdp, or it has no effect",
+    Warning{"shard-size-without-hsdp", "shard_size",
+            "come with a sharding that has groups, as hsdp does, or it has no effect",
             "set sharding to hsdp or leave shard_size out",
-            [](const Problem&, const Plan& p, const RunSpec& r) {
-              return r.shard_size.has_value() && p.sharding != Sharding::Hsdp;
+            [](const Problem& x, const Plan& p, const RunSpec& r) {
+              const ShardingRows* rows = x.profile().rows(p.sharding);
+              return r.shard_size.has_value() && p.sharding != Sharding::Hsdp &&
+                     (rows == nullptr || !rows->shard_groups);
             },
             sharding_text},
     Warning{"reshard-without-gathering", "reshard_after_forward",
