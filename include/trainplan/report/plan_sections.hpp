@@ -9,6 +9,7 @@
 #include "trainplan/cost/plan_cost.hpp"
 #include "trainplan/derive/trial.hpp"
 #include "trainplan/report/build.hpp"
+#include "trainplan/report/ranges.hpp"
 
 namespace trainplan {
 
@@ -103,7 +104,7 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
   const auto& accelerator = t.problem.cluster().accelerator;
   Section s{"memory", "Memory of the fullest GPU: stage " + std::to_string(t.cost.stage), {}};
   s.blocks.push_back(lines_of(ledger, "ledger", "memory.device", Unit::MemoryBoth, 5));
-  Facts facts{"capacity", {}};
+  Facts facts{"capacity", {device_range_fact(t)}};
   facts.facts.push_back({"usable", "memory that the driver shows",
                          Value{t.cost.capacity.num(), Unit::MemoryBoth},
                          accelerator.name + (accelerator.usable_memory.assumed ? " (assumed)" : ""), ""});
@@ -170,8 +171,11 @@ inline Section compute_section(const Trial& t, const Ledger& ledger) {
   const FrameworkProfile& framework = t.problem.profile();
   f.facts.push_back({"framework_log", "attention in the log of " + framework.id,
                      std::string(framework.causal_flops ? "causal" : "full"), "", ""});
-  f.facts.push_back(fact(ledger, "step.mfu", "mfu_causal", Unit::Share));
-  f.facts.push_back(fact(ledger, "step.mfu_full", "mfu_full", Unit::Share));
+  for (const auto& [id, key] :
+       {std::pair{"step.mfu", "mfu_causal"}, std::pair{"step.mfu_full", "mfu_full"}}) {
+    f.facts.push_back(fact(ledger, id, key, Unit::Share));
+    f.facts.back().cell = rate_estimate(t.problem, t.cost, {ledger.find(id)->value, Unit::Share});
+  }
   f.facts.push_back(fact(ledger, "step.hfu", "hfu_causal", Unit::Share));
   f.facts.push_back(fact(ledger, "step.hfu_full", "hfu_full", Unit::Share));
   s.blocks.push_back(std::move(f));
@@ -286,9 +290,12 @@ inline Section comm_section(const Trial& t, const Ledger& ledger) {
   return s;
 }
 
-inline Section step_section(const Trial& t, const Ledger& ledger) {
+/// overlap: why tensor-parallel traffic is overlapped or not.
+inline Section step_section(const Trial& t, const Ledger& ledger, const std::string& overlap) {
   Section s{"step", "Step time: the ideal plus seven losses", {}};
   s.blocks.push_back(lines_of(ledger, "ledger", "step.time", Unit::Time, 2));
+  s.blocks.push_back(step_range_facts(t, ledger, overlap));
+  s.blocks.push_back(class_facts(time_class_text(t.problem, t.plan)));
   Facts f{"bubble", {}};
   f.facts.push_back(fact(ledger, "schedule.bubble_of_ideal", "of_ideal", Unit::Share));
   f.facts.push_back(fact(ledger, "schedule.bubble_of_total", "of_total", Unit::Share));
