@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "commands.hpp"
@@ -15,6 +16,7 @@
 #include "trainplan/report/allocation_report.hpp"
 #include "trainplan/report/explain_report.hpp"
 #include "trainplan/report/plan_sections.hpp"
+#include "trainplan/report/ranges.hpp"
 
 namespace trainplan {
 
@@ -142,7 +144,10 @@ int run_explain(const ExplainOptions& options) {
     issues.add(unknown_item(t, ledger, stage, item));
     return emit(issues, options.output);
   }
-  return emit(explain_report(ledger, *line, title), options.output);
+  Report report = explain_report(ledger, *line, title);
+  for (Block& block : item_ranges(t.problem, t.plan, evaluate_stage(t.problem, t.plan, stage), item))
+    report.sections.back().blocks.push_back(std::move(block));
+  return emit(report, options.output);
 }
 
 }  // namespace

@@ -85,6 +85,11 @@ Report list_constants(Issues& issues) {
   return constant_list_report(calibration ? **calibration : Calibration{}, anchors(issues));
 }
 
+Report list_ranges(Issues& issues) {
+  const auto calibration = load_calibration(issues);
+  return range_list_report(calibration ? **calibration : Calibration{});
+}
+
 Report list_fields(Issues&) {
   std::vector<ListedField> out;
   for (const RunField& f : run_fields())
@@ -125,6 +130,7 @@ const std::map<std::string, Lister>& listers() {
       {"fields", list_fields},
       {"rules", [](Issues& issues) { return list_rules("", issues); }},
       {"constants", list_constants},
+      {"ranges", list_ranges},
       {"runs", list_runs},
   };
   return all;

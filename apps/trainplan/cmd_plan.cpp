@@ -13,6 +13,7 @@ namespace {
 struct PlanOptions {
   RunOptions run;
   OutputOptions output;
+  bool detail = false;
 };
 
 int run_plan(const PlanOptions& options) {
@@ -24,8 +25,10 @@ int run_plan(const PlanOptions& options) {
   emit(issues, options.output);
   const Trial& t = derivation->chosen;
   const Ledger ledger = explain(t.problem, t.plan, t.cost.stage);
-  return emit(plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all()),
-              options.output);
+  const bool detail = options.detail || options.output.format == Format::Json;
+  return emit(
+      plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(), detail),
+      options.output);
 }
 
 }  // namespace
@@ -34,6 +37,8 @@ void add_plan(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<PlanOptions>();
   CLI::App* command = app.add_subcommand("plan", "derive a plan and explain every number of it");
   add_run_options(*command, options->run, "MODEL CLUSTER, or one RUN file");
+  command->add_flag("--detail", options->detail,
+                    "every variant of the plan and every input that it depends on");
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_plan(*options); });
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,17 +79,52 @@ void read_stacks(const Reader& in, Calibration& c) {
   }
 }
 
+/// The ends of a range; both have the source of their class.
+void read_range(const Reader& in, std::string_view name, ErrorClass& c) {
+  const auto object = in.object(name);
+  if (!object) return;
+  static constexpr std::string_view keys[] = {"low", "high", "source", "assumed"};
+  object->allow(keys);
+  const std::string source = object->string("source").value_or("");
+  const bool assumed = object->boolean("assumed").value_or(false);
+  for (const auto& [key, end] : {std::pair{"low", &c.low}, std::pair{"high", &c.high}}) {
+    if (!object->has(key)) continue;
+    object->figure(key, kCount, *end);
+    end->source = source;
+    end->assumed = assumed;
+  }
+}
+
+template <std::size_t K>
+void read_classes(const Reader& in, std::string_view key, const std::string_view (&names)[K],
+                  std::array<ErrorClass, K>& classes) {
+  const auto object = in.object(key);
+  if (!object) return;
+  object->allow(names);
+  for (std::size_t i = 0; i < K; ++i) read_range(*object, names[i], classes[i]);
+}
+
+void read_ranges(const Reader& in, ErrorRanges& ranges) {
+  static constexpr std::string_view keys[] = {"confidence", "time", "accelerator", "memory"};
+  in.allow(keys);
+  if (in.has("confidence")) in.figure("confidence", kCount, ranges.confidence);
+  read_classes(in, "time", kTimeClassNames, ranges.time);
+  read_range(in, "accelerator", ranges.accelerator);
+  read_classes(in, "memory", kMemoryClassNames, ranges.memory);
+}
+
 /// Lays what a document says over `c`.
 std::optional<Checked<Calibration>> read_calibration(const Document& doc, Calibration c, Issues& issues) {
   const std::size_t first = issues.all().size();
   const Reader in(doc, issues);
   auto keys = read_figures(in, kCommonKeys, c);
-  keys.insert(keys.end(), {"time", "accelerators", "stacks"});
+  keys.insert(keys.end(), {"time", "accelerators", "stacks", "ranges"});
   in.allow(keys);
   if (const auto time = in.object("time")) time->allow(read_figures(*time, kTimeKeys, c.time));
   if (const auto accelerators = in.object("accelerators")) read_accelerators(*accelerators, c);
   c.follow();
   if (const auto stacks = in.object("stacks")) read_stacks(*stacks, c);
+  if (const auto ranges = in.object("ranges")) read_ranges(*ranges, c.ranges);
   auto checked = Checked<Calibration>::make(std::move(c), issues);
   const Document* const documents[] = {&doc};
   place_issues(documents, issues, first);

@@ -9,6 +9,7 @@
 #include "choices.hpp"
 #include "text.hpp"
 #include "trainplan/io/units.hpp"
+#include "trainplan/spec/error_class.hpp"
 #include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
@@ -109,6 +110,9 @@ std::optional<double> quantity(std::string_view text, Dim dim, double lo, double
 
 bool set_margin(RunSpec& run, std::string_view text, Issue& out) {
   return (run.memory_margin = quantity(text, kCount, 0, 0.99, "30%", out)).has_value();
+}
+bool set_confidence(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.confidence = quantity(text, kCount, kLeastConfidence, kMostConfidence, "90%", out)).has_value();
 }
 bool set_tokens(RunSpec& run, std::string_view text, Issue& out) {
   return (run.tokens = quantity(text, kTokens, 1, 1e18, "15T-tokens", out)).has_value();
@@ -264,6 +268,9 @@ constexpr RunField kFields[] = {
      "planning_margin of the constants, 30%", set_margin},
     {"tokens", "tokens", "tokens of the whole training", "15T-tokens", "none: costs are those of 30 days",
      set_tokens},
+    {"confidence", "share",
+     "part of measured runs that printed ranges hold, 50% to 95%; limits are then held against the worse end",
+     "80%", "80%, and limits are held against the prediction itself", set_confidence},
     {"min_mfu", "share", "limit: least MFU", "40%", "no limit", set_min_mfu},
     {"max_step_time", "time", "limit: longest step", "5s", "no limit", set_max_step},
     {"max_memory", "size", "limit: most memory of one GPU", "70GiB", "no limit", set_max_memory},

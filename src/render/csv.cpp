@@ -24,7 +24,8 @@ std::string cell(const Cell& c) {
       Overloaded{[](std::monostate) { return std::string(); }, [](const std::string& s) { return quoted(s); },
                  [](Value v) { return fmt::format("{}", v.number); },
                  [](bool yes) { return std::string(yes ? "true" : "false"); },
-                 [](const Code& code) { return quoted(code.text); }},
+                 [](const Code& code) { return quoted(code.text); },
+                 [](const Estimate& e) { return fmt::format("{}", e.value.number); }},
       c);
 }
 

@@ -62,13 +62,25 @@ std::string with_unit(std::string_view key, std::string_view unit) {
   return unit.empty() || said ? out : out.append("_").append(unit);
 }
 
+/// The number, the ends of its range and the share of predictions that the range holds.
+void estimate(JsonWriter& json, std::string_view key, const Estimate& e) {
+  const std::string unit = base_unit(e.value.unit), name(key);
+  json.number(with_unit(key, unit), e.value.number);
+  json.array(with_unit(name + "_range", unit), true);
+  json.number("", e.low);
+  json.number("", e.high);
+  json.end();
+  json.number(name + "_confidence", e.confidence);
+}
+
 /// A member under the key; without a value null under the key of `unit`.
 void member(JsonWriter& json, std::string_view key, const Cell& cell, std::string_view unit = {}) {
   std::visit(Overloaded{[&](std::monostate) { json.null(with_unit(key, unit)); },
                         [&](const std::string& s) { json.text(key, s); },
                         [&](Value v) { json.number(with_unit(key, base_unit(v.unit)), v.number); },
                         [&](bool yes) { json.boolean(key, yes); },
-                        [&](const Code& code) { json.text(key, code.text); }},
+                        [&](const Code& code) { json.text(key, code.text); },
+                        [&](const Estimate& e) { estimate(json, key, e); }},
              cell);
 }
 
@@ -92,8 +104,10 @@ void block(JsonWriter& json, const Facts& facts) {
 /// The unit of the numbers in a column, so that a cell without a number keeps the key.
 std::string column_unit(const Table& table, std::size_t column) {
   for (const auto& row : table.rows)
-    if (column < row.size())
+    if (column < row.size()) {
       if (const Value* v = std::get_if<Value>(&row[column])) return base_unit(v->unit);
+      if (const Estimate* e = std::get_if<Estimate>(&row[column])) return base_unit(e->value.unit);
+    }
   return {};
 }
 

@@ -24,7 +24,7 @@ class JsonWriter {
  public:
   /// flat: all on one line.
   void object(std::string_view key, bool flat = false) { open(key, '{', '}', flat); }
-  void array(std::string_view key) { open(key, '[', ']', false); }
+  void array(std::string_view key, bool flat = false) { open(key, '[', ']', flat); }
   void end();
 
   void text(std::string_view key, std::string_view value);

@@ -47,12 +47,11 @@ class TextReport {
   GridCell grid_cell(const Cell& cell, std::string_view empty) const {
     const std::string text = cell_text(cell, empty);
     if (std::holds_alternative<Code>(cell)) return {breakable_code(text), Kind::Id};
-    return {text, std::holds_alternative<Value>(cell) ? Kind::Number : Kind::Words};
+    return {text, is_number(cell) ? Kind::Number : Kind::Words};
   }
   /// Facts are of many kinds, so their numbers are not aligned; they stay whole all the same.
   GridCell fact_cell(const Cell& cell) const {
-    const bool number = std::holds_alternative<Value>(cell);
-    return number ? GridCell{unbroken(cell_text(cell, "-")), Kind::Id} : grid_cell(cell, "-");
+    return is_number(cell) ? GridCell{unbroken(cell_text(cell, "-")), Kind::Id} : grid_cell(cell, "-");
   }
   void print(const Grid& grid, std::size_t indent) { out_ += grid.text(columns_, indent, style_.colour); }
 

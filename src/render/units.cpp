@@ -189,4 +189,19 @@ std::string value_text(Value value) {
   return {};
 }
 
+std::string range_text(const Estimate& e) {
+  std::string low = value_text({e.low, e.value.unit}), high = value_text({e.high, e.value.unit});
+  const std::string middle = value_text(e.value);
+  for (std::size_t at = middle.find(' '); at != std::string::npos; at = middle.find(' ', at + 1)) {
+    const std::string unit = middle.substr(at);
+    if (!low.ends_with(unit) || !high.ends_with(unit)) continue;
+    low.erase(low.size() - unit.size());
+    high.erase(high.size() - unit.size());
+    break;
+  }
+  return "(" + low + " ... " + high + ", " + share_text(e.confidence) + ")";
+}
+
+std::string estimate_text(const Estimate& e) { return value_text(e.value) + " " + range_text(e); }
+
 }  // namespace trainplan

@@ -12,6 +12,11 @@ namespace trainplan {
 /// "14.1 GiB", "4.7 %", "61,440 USD": rounded for reading.
 std::string value_text(Value value);
 
+/// "(3.8 ... 5.0, 80 %)": the ends without their unit where it is that of the value.
+std::string range_text(const Estimate& estimate);
+/// "4.4 s (3.8 ... 5.0, 80 %)".
+std::string estimate_text(const Estimate& estimate);
+
 /// A number of a formula: the mantissa as printed, what it is multiplied by, and the unit that says so.
 struct Printed {
   std::string mantissa, unit;

@@ -42,17 +42,18 @@ std::string cell_text(const Cell& cell, std::string_view empty) {
       Overloaded{[&](std::monostate) { return std::string(empty); },
                  [](const std::string& s) { return printable(s); }, [](Value v) { return value_text(v); },
                  [](bool yes) { return std::string(yes ? "yes" : "no"); },
-                 [](const Code& code) { return printable(code.text); }},
+                 [](const Code& code) { return printable(code.text); },
+                 [](const Estimate& e) { return estimate_text(e); }},
       cell);
 }
 
 std::string sentence_text(const Sentence& sentence, std::string (*glue)(std::string_view)) {
   std::string out;
   for (const auto& part : sentence) {
-    if (const Value* value = std::get_if<Value>(&part))
-      out += glue(value_text(*value));
-    else
-      out += printable(std::get<std::string>(part));
+    std::visit(Overloaded{[&](const std::string& s) { out += printable(s); },
+                          [&](Value v) { out += glue(value_text(v)); },
+                          [&](const Estimate& e) { out += glue(value_text(e.value)) + " " + range_text(e); }},
+               part);
   }
   return out;
 }
@@ -69,10 +70,13 @@ Headline headline_text(const Report& report, std::string (*glue)(std::string_vie
   return out;
 }
 
+bool is_number(const Cell& cell) {
+  return std::holds_alternative<Value>(cell) || std::holds_alternative<Estimate>(cell);
+}
+
 bool has_numbers(const Table& table, std::size_t column) {
-  return std::any_of(table.rows.begin(), table.rows.end(), [column](const auto& row) {
-    return column < row.size() && std::holds_alternative<Value>(row[column]);
-  });
+  return std::any_of(table.rows.begin(), table.rows.end(),
+                     [column](const auto& row) { return column < row.size() && is_number(row[column]); });
 }
 
 std::string result_text(const Explanation& e) {

@@ -28,6 +28,9 @@ struct Headline {
 };
 Headline headline_text(const Report& report, std::string (*glue)(std::string_view));
 
+/// A number, with its range or without.
+bool is_number(const Cell& cell);
+
 /// A column with a number in any row; it is aligned to the right.
 bool has_numbers(const Table& table, std::size_t column);
 

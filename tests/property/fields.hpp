@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 141;
+inline constexpr std::size_t kFields = 148;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are two stages and four
@@ -121,6 +121,7 @@ void add_comm(Collector& c, const CommCost<N>& x) {
 template <class N>
 void add_pipeline(Collector& c, const PipelineTime<N>& x) {
   c.add("pipeline.kernels", x.kernels);
+  c.add("pipeline.products", x.products);
   c.add("pipeline.tensor", x.tensor);
   c.add("pipeline.context", x.context);
   c.add("pipeline.experts", x.experts);
@@ -185,6 +186,12 @@ Fields fields_of(const PlanCost<N>& cost) {
   c.add("capacity", cost.capacity);
   c.add("gate", cost.gate);
   c.add("limit", cost.limit);
+  c.add("range.time_low", cost.range.time_low);
+  c.add("range.time_high", cost.range.time_high);
+  c.add("range.mfu_low", cost.range.mfu_low);
+  c.add("range.mfu_full_low", cost.range.mfu_full_low);
+  c.add("range.device_low", cost.range.device_low);
+  c.add("range.device_high", cost.range.device_high);
   detail::add_compute(c, cost.compute);
   detail::add_comm(c, cost.comm);
   c.add("schedule.micro_batches", cost.schedule.micro_batches);

@@ -38,16 +38,22 @@ struct Value {
   Unit unit = Unit::Count;
 };
 
+/// A predicted number with the range that holds a share `confidence` of such predictions.
+struct Estimate {
+  Value value;
+  double low = 0, high = 0, confidence = 0;
+};
+
 /// Text that is typed as it stands: an id, a formula, a command.
 struct Code {
   std::string text;
 };
 
-/// Empty, text, a number, or yes/no.
-using Cell = std::variant<std::monostate, std::string, Value, bool, Code>;
+/// Empty, text, a number, yes/no, or a number with its range.
+using Cell = std::variant<std::monostate, std::string, Value, bool, Code, Estimate>;
 
 /// Text with values in it.
-using Sentence = std::vector<std::variant<std::string, Value>>;
+using Sentence = std::vector<std::variant<std::string, Value, Estimate>>;
 
 /// Fits with the planning margin free, fits the gate only, or does not fit; passed or failed its limits.
 enum class Verdict : unsigned char { None, Fits, Tight, DoesNotFit, Passed, Failed };

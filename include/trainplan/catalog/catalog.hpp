@@ -12,6 +12,7 @@
 #include "trainplan/cost/checkpoint.hpp"
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/compute.hpp"
+#include "trainplan/cost/confidence.hpp"
 #include "trainplan/cost/degrees.hpp"
 #include "trainplan/cost/diagnosis.hpp"
 #include "trainplan/cost/gap.hpp"
@@ -24,6 +25,7 @@
 #include "trainplan/cost/params.hpp"
 #include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/cost/schedule.hpp"
+#include "trainplan/cost/sensitivity.hpp"
 #include "trainplan/cost/stability.hpp"
 #include "trainplan/cost/state.hpp"
 #include "trainplan/cost/step.hpp"
@@ -66,7 +68,9 @@ inline constexpr std::array kChapters{
     chapter<LayerTrafficFormulas>("layer-traffic", "Communication of a layer"),
     chapter<PipelineFormulas>("pipeline", "Time of a pipeline"),
     chapter<StepFormulas>("step", "Step time"),
+    chapter<ConfidenceFormulas>("confidence", "How sure a prediction is"),
     chapter<LossFormulas>("losses", "Losses of a step"),
+    chapter<SensitivityFormulas>("sensitivity", "What a change buys"),
     chapter<GapFormulas>("gap", "A measured step against its budget"),
     chapter<GapNormFormulas>("gap-norms", "What is normal for a step"),
     chapter<CheckpointFormulas>("checkpoint", "Checkpoints"),

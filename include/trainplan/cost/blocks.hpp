@@ -13,23 +13,26 @@ namespace trainplan {
 enum class BlockKind : std::uint8_t { Dense, DenseAgain, Sparse, SparseAgain };
 inline constexpr std::size_t kBlockKinds = 4;
 struct BlockNames {
-  std::string_view total_id, kernels_id, again_id, wait_id, symbol, kernels, again, wait, title;
+  std::string_view total_id, kernels_id, again_id, wait_id, products_id, symbol, kernels, again, wait,
+      products, title;
 };
 inline constexpr std::array<BlockNames, kBlockKinds> kBlocks{{
-    {"block.dense", "block.dense.kernels", "block.dense.again", "block.dense.wait", "t_d", "t_dk", "t_dr",
-     "t_dw", "layer with an MLP"},
+    {"block.dense", "block.dense.kernels", "block.dense.again", "block.dense.wait", "block.dense.products",
+     "t_d", "t_dk", "t_dr", "t_dw", "t_dg", "layer with an MLP"},
     {"block.dense_again", "block.dense_again.kernels", "block.dense_again.again", "block.dense_again.wait",
-     "t_D", "t_Dk", "t_Dr", "t_Dw", "recomputed layer with an MLP"},
-    {"block.sparse", "block.sparse.kernels", "block.sparse.again", "block.sparse.wait", "t_e", "t_ek", "t_er",
-     "t_ew", "layer with experts"},
+     "block.dense_again.products", "t_D", "t_Dk", "t_Dr", "t_Dw", "t_Dg", "recomputed layer with an MLP"},
+    {"block.sparse", "block.sparse.kernels", "block.sparse.again", "block.sparse.wait",
+     "block.sparse.products", "t_e", "t_ek", "t_er", "t_ew", "t_eg", "layer with experts"},
     {"block.sparse_again", "block.sparse_again.kernels", "block.sparse_again.again",
-     "block.sparse_again.wait", "t_E", "t_Ek", "t_Er", "t_Ew", "recomputed layer with experts"},
+     "block.sparse_again.wait", "block.sparse_again.products", "t_E", "t_Ek", "t_Er", "t_Ew", "t_Eg",
+     "recomputed layer with experts"},
 }};
 
-/// Parts of a block's time, forward and backward together; used: the plan has such blocks.
+/// Parts of a block's time, forward and backward together; products: matrix products, a part of the kernels;
+/// used: the plan has such blocks.
 template <class N>
 struct BlockTime {
-  Seconds<N> kernels{}, tensor{}, context{}, experts{}, again{}, wait{}, total{};
+  Seconds<N> kernels{}, products{}, tensor{}, context{}, experts{}, again{}, wait{}, total{};
   bool used = false;
 };
 
@@ -68,7 +71,8 @@ Seconds<typename R::Num> selected_again(const Problem& problem, const Plan& plan
 }
 
 template <Recorder R>
-Seconds<typename R::Num> issue_time(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, int passes) {
+Seconds<typename R::Num> issue_time(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                    int passes) {
   using N = typename R::Num;
   const auto host = figure<Seconds<N>>(rec, "t_host", "host time of a layer: forward, recompute, backward",
                                        problem.stack().host_per_layer);
@@ -88,6 +92,8 @@ BlockTime<typename R::Num> block_time(R& rec, const Inputs<typename R::Num>& in,
   out.used = true;
   const auto kernels = w.attention_block + (sparse ? w.experts : w.mlp);
   out.kernels = rec.item({n.kernels_id, n.kernels, "kernels, forward and backward"}, kernels.both());
+  out.products = rec.item({n.products_id, n.products, "matrix products, forward and backward"},
+                          (w.attention_products + (sparse ? w.expert_products : w.mlp_products)).both());
   const auto& tensor = sparse ? t.tensor_sparse : t.tensor;
   out.tensor = tensor.both();
   out.context = t.context.both();

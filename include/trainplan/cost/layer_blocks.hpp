@@ -78,6 +78,7 @@ void attention_block(const LayerKernels<R>& k, const ComputeCost<typename R::Num
     products = k.product(Product::QueryKeyValue, k.tokens, made, in.hidden);
   }
   products = products + k.product(Product::Output, k.tokens, in.hidden, values);
+  out.attention_products = products;
   const auto moved = k.element_wise(
       kNormKernels, k.bytes(kHiddenForward, k.local, in.hidden) + k.bytes(kRotaryForward, k.tokens, made),
       k.bytes(kHiddenBackward, k.local, in.hidden) + k.bytes(kRotaryBackward, k.tokens, made), k.eager);
@@ -104,8 +105,9 @@ void mlp_block(const LayerKernels<R>& k, LayerWork<typename R::Num>& out) {
   out.mlp_activation = act.forward;
   const auto down = k.product(Product::MlpDown, k.tokens, in.hidden, width);
   out.mlp_last = down.forward;
-  out.mlp = k.product(Product::MlpUp, k.tokens, up, in.hidden) + down + act +
-            k.casts(kMlpCasts, k.tokens, in.hidden + width, up + in.hidden);
+  const auto first = k.product(Product::MlpUp, k.tokens, up, in.hidden);
+  out.mlp_products = first + down;
+  out.mlp = first + down + act + k.casts(kMlpCasts, k.tokens, in.hidden + width, up + in.hidden);
 }
 
 /// Products of all experts of a rank as one grouped kernel: the weights of each are read, however few its
@@ -127,18 +129,20 @@ Passes<typename R::Num> grouped(const LayerKernels<R>& k, Product p, Tokens<type
 }
 
 template <Recorder R>
-Passes<typename R::Num> shared_experts(const LayerKernels<R>& k) {
+Passes<typename R::Num> shared_experts(const LayerKernels<R>& k, Passes<typename R::Num>& products) {
   using N = typename R::Num;
   const Inputs<N>& in = k.in;
   const Count<N> width = in.shared_ffn / in.tp;
-  return k.product(Product::SharedUp, k.tokens, (in.mlp_matrices - 1.0) * width, in.hidden) +
-         k.product(Product::SharedDown, k.tokens, in.hidden, width) +
-         activation(k, kSharedActivation, k.tokens, width);
+  const auto both = k.product(Product::SharedUp, k.tokens, (in.mlp_matrices - 1.0) * width, in.hidden) +
+                    k.product(Product::SharedDown, k.tokens, in.hidden, width);
+  products = products + both;
+  return both + activation(k, kSharedActivation, k.tokens, width);
 }
 
 /// What the router, the permutation of rows and the launches of single experts take.
 template <Recorder R>
-Passes<typename R::Num> routing(const LayerKernels<R>& k, Tokens<typename R::Num> rows) {
+Passes<typename R::Num> routing(const LayerKernels<R>& k, Tokens<typename R::Num> rows,
+                                Passes<typename R::Num>& products) {
   using N = typename R::Num;
   const Inputs<N>& in = k.in;
   const bool fused = k.problem.recipe.dispatcher != Dispatcher::AllToAll;
@@ -147,6 +151,7 @@ Passes<typename R::Num> routing(const LayerKernels<R>& k, Tokens<typename R::Num
   const Seconds<N> once =
       memory_time(moved, permutation) + memory_time(k.bytes(kRouter, k.local, in.experts), k.rates.memory);
   Passes<N> out = k.product(Product::Router, k.local, in.experts, in.hidden, true);
+  products = products + out;
   const Passes<N> maps{
       k.rec.item({"work.permutation.forward", "t_perm", "router maps and permutation"}, once),
       k.rec.item({"work.permutation.backward", "t_perm_b", "router maps and permutation"}, 1.0 * once)};
@@ -173,11 +178,13 @@ void expert_block(const LayerKernels<R>& k, LayerWork<typename R::Num>& out) {
   const Count<N> width = in.expert_ffn / in.etp, up = (in.mlp_matrices - 1.0) * width;
   const auto act = activation(k, kExpertActivation, rows, width);
   out.expert_activation = act.forward;
-  out.experts = grouped(k, Product::ExpertUp, rows, up, in.hidden) +
-                grouped(k, Product::ExpertDown, rows, in.hidden, width) + act + routing(k, rows) +
+  const auto grouped_products = grouped(k, Product::ExpertUp, rows, up, in.hidden) +
+                                grouped(k, Product::ExpertDown, rows, in.hidden, width);
+  out.expert_products = grouped_products;
+  out.experts = grouped_products + act + routing(k, rows, out.expert_products) +
                 k.casts(kExpertCasts, rows, in.hidden + width, up + in.hidden);
   if (k.problem.model().experts.shared_width == 0) return;
-  const auto shared = shared_experts(k);
+  const auto shared = shared_experts(k, out.expert_products);
   out.shared = shared.forward;
   out.experts = out.experts + shared;
 }
@@ -192,8 +199,8 @@ void head_block(const LayerKernels<R>& k, Count<typename R::Num> vocabulary,
   const auto rate = k.rates.memory * k.constant("e_loss", "rate of the kernel of the loss", kLossRate);
   const auto loss = k.rec.item({"work.loss", "t_loss", "loss, forward and backward"},
                                k.bytes(loss_traffic(k.problem.loss().kind), k.tokens, width) / rate);
-  out.head =
-      k.product(Product::Head, k.tokens, width, in.table_width, true) + Passes<N>{Seconds<N>{N(0.0)}, loss};
+  out.head_product = k.product(Product::Head, k.tokens, width, in.table_width, true);
+  out.head = out.head_product + Passes<N>{Seconds<N>{N(0.0)}, loss};
   if (k.problem.recipe.mtp_layers > 0)
     out.further = k.product(Product::Further, k.local, in.hidden, 2.0 * in.hidden);
 }

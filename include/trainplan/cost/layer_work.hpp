@@ -77,7 +77,8 @@ struct LayerWork {
   Passes<N> attention_block;  // with its projections, norms and residuals
   Passes<N> mlp, experts;
   Passes<N> head, further;  // logits and loss; a projection of a block for further tokens
-  Seconds<N> mlp_last{};    // last product of an MLP, forward; and forward parts that may be recomputed
+  Passes<N> attention_products, mlp_products, expert_products, head_product;  // their matrix products alone
+  Seconds<N> mlp_last{};  // last product of an MLP, forward; and forward parts that may be recomputed
   Seconds<N> mlp_activation{}, expert_activation{}, norms{}, latent_up{}, shared{};
 };
 

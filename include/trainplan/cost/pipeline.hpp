@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "trainplan/cost/blocks.hpp"
 
@@ -10,7 +11,8 @@ namespace trainplan {
 
 inline constexpr Formula pipeline_time{
     "pipeline_time", "time of all micro-batches of a step on a pipeline",
-    Source{"megatron-2021", "section 2.2: the slowest stage works without a break, the others fill and drain"},
+    Source{"megatron-2021",
+           "section 2.2: the slowest stage works without a break, the others fill and drain"},
     std::array{Arg{"m", "m", "micro-batches of a step"},
                Arg{"slowest", "w_max", "time of a micro-batch on the slowest stage"},
                Arg{"all", "w", "time of a micro-batch on all stages"},
@@ -59,16 +61,18 @@ inline StageBlocks stage_blocks(const Problem& problem, const Plan& plan, int st
 /// All stages together. Only a number of recomputed layers, which counts for each stage, needs one by one.
 inline StageBlocks model_blocks(const Problem& problem, const Plan& plan) {
   const ModelSpec& m = problem.model();
-  if (plan.recompute != Recompute::Layers) return blocks_of(problem, plan, {m.layers, m.sparse_layers()}, true);
+  if (plan.recompute != Recompute::Layers)
+    return blocks_of(problem, plan, {m.layers, m.sparse_layers()}, true);
   StageBlocks out;
   for (int s = 0; s < plan.pp; ++s) out += stage_blocks(problem, plan, s);
   return out;
 }
 
 /// Seconds of one micro-batch, all stages together, by what they are spent on; and of the whole step.
+/// products: the matrix products among the kernels.
 template <class N>
 struct PipelineTime {
-  Seconds<N> kernels, tensor, context, experts, again, wait;
+  Seconds<N> kernels, products, tensor, context, experts, again, wait;
   Seconds<N> slowest, all, step;
   int slowest_stage = 0;
 };
@@ -78,7 +82,8 @@ namespace detail {
 template <class N>
 struct Blocks {
   std::array<BlockTime<N>, kBlockKinds> of;
-  Seconds<N> head, further;  // kernels of the logits and the loss; of what joins a further token
+  Seconds<N> head, head_product;  // kernels of the logits and the loss; the product among them
+  Seconds<N> further;             // the product that joins a further token
 };
 
 template <Recorder R>
@@ -90,16 +95,21 @@ Blocks<typename R::Num> block_times(R& rec, const Inputs<typename R::Num>& in, c
     if (model.blocks[i] > 0)
       out.of[i] = block_time(rec, in, problem, plan, work, traffic, static_cast<BlockKind>(i));
   out.head = rec.item({"block.head", "t_head", "logits and loss"}, work.head.both());
+  out.head_product =
+      rec.item({"block.head_product", "t_hg", "product of the logits"}, work.head_product.both());
   if (model.further > 0)
     out.further = rec.item({"block.further", "t_further", "projection of a block for further tokens"},
                            work.further.both());
   return out;
 }
 
+/// What of the heads counts in a sum over blocks.
+enum class Heads : std::uint8_t { Nothing, Kernels, Products };
+
 /// Sum over the blocks of a stage or of the model of one part of their time.
 template <Recorder R, class Part>
 Seconds<typename R::Num> over_blocks(R& rec, const StageBlocks& held, const Blocks<typename R::Num>& blocks,
-                                     Part part, bool heads) {
+                                     Part part, Heads heads) {
   using N = typename R::Num;
   static constexpr std::array<std::string_view, kBlockKinds> kCounts{"n_d", "n_D", "n_e", "n_E"};
   Sum<Seconds<N>> sum;
@@ -108,8 +118,11 @@ Seconds<typename R::Num> over_blocks(R& rec, const StageBlocks& held, const Bloc
   };
   for (std::size_t i = 0; i < kBlockKinds; ++i)
     if (held.blocks[i] > 0) sum.add(count(kCounts[i], kBlocks[i].title, held.blocks[i]) * part(blocks.of[i]));
-  if (heads && held.heads > 0) sum.add(count("n_h", "heads", held.heads) * blocks.head);
-  if (heads && held.further > 0) sum.add(count("n_f", "blocks for further tokens", held.further) * blocks.further);
+  if (heads == Heads::Nothing) return sum.total();
+  if (held.heads > 0)
+    sum.add(count("n_h", "heads", held.heads) *
+            (heads == Heads::Products ? blocks.head_product : blocks.head));
+  if (held.further > 0) sum.add(count("n_f", "blocks for further tokens", held.further) * blocks.further);
   return sum.total();
 }
 
@@ -142,13 +155,18 @@ PipelineTime<typename R::Num> pipeline_cost(R& rec, const Inputs<typename R::Num
   using N = typename R::Num;
   const StageBlocks model = model_blocks(problem, plan);
   const auto blocks = detail::block_times(rec, in, problem, plan, work, traffic, model);
-  const auto sum = [&](const Item& item, auto part, bool heads = false) {
+  using detail::Heads;
+  const auto sum = [&](const Item& item, auto part, Heads heads = Heads::Nothing) {
     return rec.item(item, 1.0 * detail::over_blocks(rec, model, blocks, part, heads));
   };
   using Time = BlockTime<N>;
   PipelineTime<N> out;
-  out.kernels = sum({"pipeline.kernels", "w_k", "kernels of a micro-batch, all stages"},
-                    [](const Time& b) { return b.kernels; }, true);
+  out.kernels = sum(
+      {"pipeline.kernels", "w_k", "kernels of a micro-batch, all stages"},
+      [](const Time& b) { return b.kernels; }, Heads::Kernels);
+  out.products = sum(
+      {"pipeline.products", "w_g", "matrix products of a micro-batch, all stages"},
+      [](const Time& b) { return b.products; }, Heads::Products);
   out.tensor = sum({"pipeline.tensor", "w_tp", "tensor parallel traffic that shows"},
                    [](const Time& b) { return b.tensor; });
   out.context = sum({"pipeline.context", "w_cp", "context parallel traffic that shows"},
@@ -158,14 +176,15 @@ PipelineTime<typename R::Num> pipeline_cost(R& rec, const Inputs<typename R::Num
   out.again = sum({"pipeline.again", "w_re", "recompute"}, [](const Time& b) { return b.again; });
   out.wait = sum({"pipeline.wait", "w_host", "waiting for the host"}, [](const Time& b) { return b.wait; });
   const auto total = [](const Time& b) { return b.total; };
-  out.all = sum({"pipeline.all", "w", "time of a micro-batch on all stages"}, total, true);
+  out.all = sum({"pipeline.all", "w", "time of a micro-batch on all stages"}, total, Heads::Kernels);
   out.slowest_stage = detail::slowest_stage(problem, plan, blocks);
-  out.slowest = plan.pp == 1 ? out.all
-                             : rec.item({"pipeline.slowest", "w_max", "time of a micro-batch on the slowest stage"},
-                                        1.0 * detail::over_blocks(rec, stage_blocks(problem, plan, out.slowest_stage),
-                                                            blocks, total, true));
-  out.step = rec.apply(pipeline_time, {"pipeline.step", "T_pipe", "all micro-batches of a step"}, m, out.slowest,
-                       out.all, in.vpp);
+  out.slowest = plan.pp == 1
+                    ? out.all
+                    : rec.item({"pipeline.slowest", "w_max", "time of a micro-batch on the slowest stage"},
+                               1.0 * detail::over_blocks(rec, stage_blocks(problem, plan, out.slowest_stage),
+                                                         blocks, total, Heads::Kernels));
+  out.step = rec.apply(pipeline_time, {"pipeline.step", "T_pipe", "all micro-batches of a step"}, m,
+                       out.slowest, out.all, in.vpp);
   return out;
 }
 

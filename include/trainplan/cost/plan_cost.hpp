@@ -6,6 +6,7 @@
 #include "trainplan/cost/checkpoint.hpp"
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/compute.hpp"
+#include "trainplan/cost/confidence.hpp"
 #include "trainplan/cost/goodput.hpp"
 #include "trainplan/cost/memory.hpp"
 #include "trainplan/cost/money.hpp"
@@ -25,6 +26,7 @@ struct PlanCost {
   ScheduleCost<N> schedule;
   PipelineTime<N> pipeline;
   StepCost<N> step;
+  RangeCost<N> range;
   CheckpointCost<N> checkpoint;
   GoodputCost<N> goodput;
   MoneyCost<N> money;
@@ -68,6 +70,7 @@ PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Nu
   out.pipeline = pipeline_cost(rec, in, problem, plan, work, traffic, act.micro_batches);
   out.step = step_cost(rec, in, problem, plan, out.compute, out.comm, out.pipeline, out.memory.params, act.tokens,
                        act.micro_batches);
+  out.range = range_cost(rec, problem, plan, out.compute, out.step.step, out.memory.device);
   out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.trained);
   Count<N> share = rec.template in<Count<N>>({"G_p", "goodput (failure rate unknown)", "no failures"}, 1);
   if (goodput_is_known(problem.cluster())) {

@@ -5,6 +5,7 @@
 
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/compute.hpp"
+#include "trainplan/cost/losses.hpp"
 #include "trainplan/cost/pipeline.hpp"
 #include "trainplan/cost/schedule.hpp"
 #include "trainplan/trace/chapter.hpp"
@@ -182,6 +183,20 @@ void utilisation(R& rec, const ComputeCost<typename R::Num>& compute, StepCost<t
   out.rate = rec.apply(tokens_per_second, {"step.tokens_per_second", "R_tok", ""}, compute.tokens, out.step);
 }
 
+/// What matrix products in a narrower format can speed up.
+template <Recorder R>
+void product_shares(R& rec, const Inputs<typename R::Num>& in, const PipelineTime<typename R::Num>& pipe,
+                    Count<typename R::Num> m, const StepCost<typename R::Num>& step) {
+  const auto products =
+      rec.item({"step.products", "T_gemm", "matrix products, mean of the stages"}, m * pipe.products / in.pp);
+  const auto share = rec.item(
+      {"step.products_of_kernels", "f_gemm_k", "matrix products, share of the kernels", {}, Unit::Share},
+      products / step.compute);
+  rec.apply(share_of_step,
+            {"step.products_of_step", "f_gemm", "matrix products, share of the step", {}, Unit::Share}, share,
+            step.compute, step.step);
+}
+
 }  // namespace detail
 
 /// Of the stage that `comm` and `params` are about, only its data-parallel traffic and its blocks count.
@@ -230,6 +245,7 @@ StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, c
                                                                 out.recompute + out.data_wait + out.kernel +
                                                                 out.launch + out.straggler);
   detail::utilisation(rec, compute, out);
+  detail::product_shares(rec, in, pipe, m, out);
   return out;
 }
 

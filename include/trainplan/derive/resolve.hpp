@@ -231,6 +231,7 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
                          calibration.planning_margin.value, "default: " + calibration.planning_margin.source,
                          detail::share_cell);
   recipe.tokens = run.tokens;
+  recipe.confidence = run.confidence;
   return out;
 }
 

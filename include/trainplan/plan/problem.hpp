@@ -36,6 +36,9 @@ struct Recipe {
   std::int64_t batch_target = 0;  // sequences that a default batch aims at, 0 when the batch is given
   double margin = 0;              // share of the gate that a derived plan leaves free
   std::optional<double> tokens;   // token budget of the whole run
+
+  /// Share of runs that ranges hold, against whose ends limits are then held; else that of the data.
+  std::optional<double> confidence{};
 };
 
 /// References to specs that outlive it. Only checked specs get in.
@@ -74,6 +77,14 @@ class Problem {
     Problem other = *this;
     other.calibration_ = &*calibration;
     other.accelerator_ = &calibration->of(cluster_->accelerator.id);
+    return other;
+  }
+
+  /// The same question on another cluster.
+  Problem with(const Checked<ClusterSpec>& cluster) const {
+    Problem other = *this;
+    other.cluster_ = &*cluster;
+    other.accelerator_ = &calibration_->of(cluster->accelerator.id);
     return other;
   }
 

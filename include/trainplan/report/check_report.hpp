@@ -38,10 +38,19 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
               {}};
   Notes failures{"failures", {}};
   Notes constants{"constants", {}};
+  Table ranges{"ranges",
+               "Predictions with their ranges",
+               {{"run", "run"}, {"id", "id"}, {"value", "predicted"}, {"class", "judged by measured runs"}},
+               {}};
   Table warnings = warning_table(true);
   for (const CheckedRun& run : runs) {
     add_warnings(warnings, run.issues, run.name);
-    if (const std::string& overlay = run.trial.problem.calibration().overlay; !overlay.empty())
+    const Trial& t = run.trial;
+    ranges.rows.push_back({run.name, Code{"memory.device"}, device_estimate(t.problem, t.cost),
+                           memory_class_text(t.problem, Reading::Device)});
+    ranges.rows.push_back(
+        {run.name, Code{"step.time"}, step_estimate(t.problem, t.cost), time_class_text(t.problem, t.plan)});
+    if (const std::string& overlay = t.problem.calibration().overlay; !overlay.empty())
       constants.sentences.push_back({run.name + ": constants: baseline, with " + overlay});
     for (const Gate& g : run.gates) {
       table.rows.push_back(
@@ -57,6 +66,7 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
   Section s{"check", "Gates", {}};
   s.blocks.push_back(std::move(table));
   if (!failures.sentences.empty()) s.blocks.push_back(std::move(failures));
+  s.blocks.push_back(std::move(ranges));
   if (!constants.sentences.empty()) s.blocks.push_back(std::move(constants));
   r.sections.push_back(std::move(s));
   add_warning_section(r, std::move(warnings));

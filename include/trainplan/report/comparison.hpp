@@ -13,10 +13,18 @@
 
 namespace trainplan {
 
+/// The ends of a predicted range.
+struct Interval {
+  double low = 0, high = 0;
+
+  bool holds(double x) const { return low <= x && x <= high; }
+};
+
 /// One row with what is predicted for it. Errors are predicted / measured - 1.
 struct Comparison {
   const MeasuredRun* row = nullptr;
   std::optional<double> step_time, peak;  // predicted seconds and bytes
+  Interval time_range{}, peak_range{};    // of rows with a prediction
 
   std::optional<double> time_error() const {
     if (!step_time || !row->step_time) return std::nullopt;
@@ -28,6 +36,10 @@ struct Comparison {
     return *peak / *row->peak - 1;
   }
   std::optional<double> error(Target t) const { return t == Target::Time ? time_error() : memory_error(); }
+  /// Whether what was measured lies in the range of what is predicted; of rows with an error.
+  bool is_inside(Target t) const {
+    return t == Target::Time ? time_range.holds(*row->step_time) : peak_range.holds(*row->peak);
+  }
 };
 
 /// The reading of a row in the memory of its GPU.
@@ -41,15 +53,20 @@ inline double predicted_peak(const MeasuredRun& row) {
 inline Comparison compared(const MeasuredRun& row) {
   Comparison out{&row, {}, {}};
   if (row.run == nullptr) return out;
-  out.step_time = evaluate(row.run->problem(), row.run->plan()).step.step.num();
+  const PlanCost<double> cost = evaluate(row.run->problem(), row.run->plan());
+  out.step_time = cost.step.step.num();
+  out.time_range = {cost.range.time_low.num(), cost.range.time_high.num()};
   out.peak = predicted_peak(row);
+  Eval rec;
+  const FactorRange<double> factors = memory_factors(rec, row.run->problem(), row.reading);
+  out.peak_range = {*out.peak * factors.low.num(), *out.peak * factors.high.num()};
   return out;
 }
 
-/// Absolute errors, and the mean of the signed ones.
+/// Absolute errors, and the mean of the signed ones. inside: share of the rows within their ranges.
 struct ErrorSummary {
   std::size_t rows = 0;
-  double median = 0, mean = 0, p90 = 0, worst = 0, bias = 0;
+  double median = 0, mean = 0, p90 = 0, worst = 0, bias = 0, inside = 0;
 };
 
 /// The value below which a share of sorted ones lies, between two of them in proportion.
@@ -75,6 +92,19 @@ inline ErrorSummary summary_of(const std::vector<double>& errors) {
   out.median = quantile(absolute, 0.5);
   out.p90 = quantile(absolute, 0.9);
   out.worst = absolute.back();
+  return out;
+}
+
+/// Of rows that have an error.
+inline ErrorSummary summary_of(const std::vector<const Comparison*>& rows, Target target) {
+  std::vector<double> errors;
+  double inside = 0;
+  for (const Comparison* c : rows) {
+    errors.push_back(*c->error(target));
+    if (c->is_inside(target)) ++inside;
+  }
+  ErrorSummary out = summary_of(errors);
+  if (!rows.empty()) out.inside = inside / static_cast<double>(rows.size());
   return out;
 }
 

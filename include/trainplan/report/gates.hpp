@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trainplan/derive/trial.hpp"
+#include "trainplan/report/ranges.hpp"
 #include "trainplan/report/report.hpp"
 
 namespace trainplan {
@@ -20,24 +21,37 @@ struct Gate {
   bool holds() const { return floor ? value.number >= limit.number : value.number <= limit.number; }
 };
 
+namespace detail {
+
+/// A number held against a limit; with a confidence it is the end of its range that is worse.
+inline Gate gate(const Problem& p, std::string name, std::string id, const Estimate& e, double limit,
+                 bool floor = false) {
+  const Unit unit = e.value.unit;
+  if (!p.recipe.confidence) return {std::move(name), std::move(id), e.value, {limit, unit}, floor};
+  return {
+      std::move(name), id + (floor ? "_low" : "_high"), {floor ? e.low : e.high, unit}, {limit, unit}, floor};
+}
+
+}  // namespace detail
+
+/// The gate of the GPU's capacity, and what the run limits beside it.
 inline std::vector<Gate> gates_of(const Trial& t, const Limits& limits) {
   std::vector<Gate> gates;
   const auto& c = t.cost;
-  gates.push_back({"memory", "memory.device", {t.device(), Unit::Memory}, {t.gate(), Unit::Memory}});
+  const Problem& p = t.problem;
+  const Estimate device = device_estimate(p, c);
+  gates.push_back(detail::gate(p, "memory", "memory.device", device, t.gate()));
   if (limits.max_memory)
-    gates.push_back(
-        {"max_memory", "memory.device", {t.device(), Unit::Memory}, {*limits.max_memory, Unit::Memory}});
+    gates.push_back(detail::gate(p, "max_memory", "memory.device", device, *limits.max_memory));
   if (limits.min_mfu) {
-    const bool causal = t.problem.recipe.convention == FlopConvention::Causal;
-    gates.push_back({"min_mfu",
-                     causal ? "step.mfu" : "step.mfu_full",
-                     {causal ? c.step.mfu.num() : c.step.mfu_full.num(), Unit::Share},
-                     {*limits.min_mfu, Unit::Share},
-                     true});
+    const bool causal = p.recipe.convention == FlopConvention::Causal;
+    const Value mfu{causal ? c.step.mfu.num() : c.step.mfu_full.num(), Unit::Share};
+    gates.push_back(detail::gate(p, "min_mfu", causal ? "step.mfu" : "step.mfu_full",
+                                 rate_estimate(p, c, mfu), *limits.min_mfu, true));
   }
   if (limits.max_step_time)
     gates.push_back(
-        {"max_step_time", "step.time", {c.step.step.num(), Unit::Time}, {*limits.max_step_time, Unit::Time}});
+        detail::gate(p, "max_step_time", "step.time", step_estimate(p, c), *limits.max_step_time));
   return gates;
 }
 
@@ -50,7 +64,7 @@ inline Sentence failure_of(const std::string& before, const Gate& g, int stage) 
   s.push_back(g.limit);
   s.push_back(" by ");
   s.push_back(Value{std::abs(g.value.number - g.limit.number), unit});
-  if (g.id == "memory.device") s.push_back(" (stage " + std::to_string(stage) + ")");
+  if (g.id.starts_with("memory.device")) s.push_back(" (stage " + std::to_string(stage) + ")");
   return s;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -286,7 +287,35 @@ inline Table stack_constants(const Calibration& c) {
                rows};
 }
 
+template <std::size_t K>
+Table range_table(std::string key, std::string title, const std::string_view (&names)[K],
+                  const std::string_view (&titles)[K], const std::array<ErrorClass, K>& classes) {
+  Rows rows;
+  for (std::size_t i = 0; i < K; ++i)
+    rows.push_back({Code{std::string(names[i])}, std::string(titles[i]), known(classes[i].low, Unit::Count),
+                    known(classes[i].high, Unit::Count), source_of(classes[i].low)});
+  return {std::move(key), std::move(title),
+          {{"class", "class"}, {"title", "runs"}, {"low", "low"}, {"high", "high"}, {"source", "source"}}, rows};
+}
+
+/// Classes of predictions with what was measured over what is predicted at the ends of their ranges.
+inline std::vector<Block> range_tables(const ErrorRanges& r) {
+  Table time = range_table("time", "Step times", kTimeClassNames, kTimeClassTitles, r.time);
+  time.rows.push_back({Code{"accelerator"}, std::string("beside the class: an accelerator without constants"),
+                       known(r.accelerator.low, Unit::Count), known(r.accelerator.high, Unit::Count),
+                       source_of(r.accelerator.low)});
+  return {Facts{"level",
+                {{"confidence", "share of runs inside", known(r.confidence, Unit::Share), r.confidence.source, ""}}},
+          std::move(time), range_table("memory", "Memory", kMemoryClassNames, kMemoryClassTitles, r.memory)};
+}
+
 }  // namespace detail
+
+/// The ranges alone.
+inline Report range_list_report(const Calibration& c) {
+  return {"list", "Ranges: measured over predicted", Verdict::None, {},
+          {Section{"ranges", "", detail::range_tables(c.ranges)}}};
+}
 
 /// Constants of the model and the published figures that stand beside computed ones.
 inline Report constant_list_report(const Calibration& c, const std::vector<Anchor>& anchors) {
@@ -307,6 +336,7 @@ inline Report constant_list_report(const Calibration& c, const std::vector<Ancho
   r.sections.push_back(
       {"accelerators", "Time: accelerators, shares of the dense peak", {detail::accelerator_constants(c)}});
   r.sections.push_back({"stacks", "Time: software stacks", {detail::stack_constants(c)}});
+  r.sections.push_back({"ranges", "Ranges: measured over predicted", detail::range_tables(c.ranges)});
   r.sections.push_back({"published", "Published figures", {}});
   detail::add_table(r, "figures", "",
                     {{"id", "id"}, {"title", "what"}, {"value", "value"}, {"source", "source"}},

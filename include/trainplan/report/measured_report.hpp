@@ -41,6 +41,14 @@ inline constexpr Grouping kGroupings[] = {
     {"precision", [](const MeasuredRun& r) { return r.precision.empty() ? "not stated" : r.precision; }},
     {"kind", kind_of}};
 
+/// The class whose range a row has; with a plus where its accelerator has no constants.
+inline std::string class_of(const MeasuredRun& row, Target target) {
+  const Problem& p = row.run->problem();
+  if (target == Target::Memory) return std::string(name_of(memory_class(p, row.reading)));
+  const std::string name(name_of(time_class(p, row.run->plan())));
+  return accelerator_is_known(p) ? name : name + " + accelerator";
+}
+
 inline Table group_table(std::string key, std::string title) {
   return {std::move(key),
           std::move(title),
@@ -51,36 +59,40 @@ inline Table group_table(std::string key, std::string title) {
            {"mean", "mean"},
            {"p90", "9 of 10 below"},
            {"worst", "worst"},
-           {"bias", "bias"}},
+           {"bias", "bias"},
+           {"inside", "inside the range"}},
           {}};
 }
 
-inline void add_group(Table& t, const std::string& by, const std::string& group,
-                      const std::vector<double>& errors) {
-  if (errors.empty()) return;
-  const ErrorSummary s = summary_of(errors);
+using Compared = std::vector<const Comparison*>;
+
+inline void add_group(Table& t, const std::string& by, const std::string& group, const Compared& rows,
+                      Target target) {
+  if (rows.empty()) return;
+  const ErrorSummary s = summary_of(rows, target);
   const auto share = [](double x) { return Value{x, Unit::Share}; };
   t.rows.push_back({by, group, Value{static_cast<double>(s.rows)}, share(s.median), share(s.mean),
-                    share(s.p90), share(s.worst), share(s.bias)});
+                    share(s.p90), share(s.worst), share(s.bias), share(s.inside)});
 }
 
 /// Standard rows in all, by each grouping, and the others by themselves.
 inline Table error_table(const std::vector<Comparison>& all, Target target) {
   Table t = group_table("groups", "");
-  std::map<Standing, std::vector<double>> by_standing;
+  std::map<Standing, Compared> by_standing;
   for (const Comparison& c : all)
-    if (const auto e = c.error(target)) by_standing[c.row->standing].push_back(*e);
-  add_group(t, "all", "standard rows", by_standing[Standing::Standard]);
-  for (const Grouping& g : kGroupings) {
-    std::map<std::string, std::vector<double>> groups;
-    for (const Comparison& c : all)
-      if (const auto e = c.error(target); e && c.row->standing == Standing::Standard)
-        groups[g.name(*c.row)].push_back(*e);
-    for (const auto& [name, errors] : groups)
-      if (!name.empty()) add_group(t, g.by, name, errors);
-  }
+    if (c.error(target)) by_standing[c.row->standing].push_back(&c);
+  const Compared& standard = by_standing[Standing::Standard];
+  add_group(t, "all", "standard rows", standard, target);
+  const auto add_by = [&](const char* by, auto name) {
+    std::map<std::string, Compared> groups;
+    for (const Comparison* c : standard) groups[name(*c->row)].push_back(c);
+    for (const auto& [group, rows] : groups)
+      if (!group.empty()) add_group(t, by, group, rows, target);
+  };
+  for (const Grouping& g : kGroupings) add_by(g.by, g.name);
+  add_by("range", [&](const MeasuredRun& r) { return class_of(r, target); });
   for (const Standing s : {Standing::Flagged, Standing::Nonstandard})
-    add_group(t, "others", std::string(name_of(s)), by_standing[s]);
+    add_group(t, "others", std::string(name_of(s)), by_standing[s], target);
   return t;
 }
 
@@ -95,6 +107,19 @@ inline std::optional<double> mean_of_medians(const std::vector<Comparison>& all,
   for (const auto& [name, errors] : sources) sum += summary_of(errors).median;
   if (sources.size() < 2) return std::nullopt;
   return sum / static_cast<double>(sources.size());
+}
+
+/// Standard rows outside their range.
+inline Facts outside_facts(const std::vector<Comparison>& all, Target target) {
+  std::size_t rows = 0, outside = 0;
+  for (const Comparison& c : all) {
+    if (!c.error(target) || c.row->standing != Standing::Standard) continue;
+    ++rows;
+    if (!c.is_inside(target)) ++outside;
+  }
+  const auto count = [](std::size_t n) { return Value{static_cast<double>(n)}; };
+  return {"range",
+          {{"outside", "rows outside their range", count(outside), "of " + std::to_string(rows), ""}}};
 }
 
 inline constexpr std::size_t kWorstRows = 10;
@@ -161,8 +186,8 @@ inline Cell share(const std::optional<double>& x) { return x ? Cell{Value{*x, Un
 
 }  // namespace detail
 
-/// Every row. Names of columns are those of the file; `range` is what a prediction may be off by, not known
-/// yet.
+/// Every row. Names of columns are those of the file; range_*: the ends of the range of the step time, whose
+/// class is `class`.
 inline Table row_table(const std::vector<Comparison>& all, bool details) {
   Table t{"rows",
           "Row by row",
@@ -176,8 +201,9 @@ inline Table row_table(const std::vector<Comparison>& all, bool details) {
            {"skipped_reason", "not compared"}},
           {}};
   if (details)
-    for (const char* key : {"range", "source", "source_ref", "model", "gpu", "precision", "standing",
-                            "reading", "not_memory", "assumed", "remarks", "broken_rules"})
+    for (const char* key :
+         {"range_low_s", "range_high_s", "inside_range", "class", "source", "source_ref", "model", "gpu",
+          "precision", "standing", "reading", "not_memory", "assumed", "remarks", "broken_rules"})
       t.columns.push_back({key, key});
   constexpr double kGiB = 0x1p30;
   for (const Comparison& c : all) {
@@ -187,10 +213,13 @@ inline Table row_table(const std::vector<Comparison>& all, bool details) {
                       detail::share(c.memory_error()), r.skipped.empty() ? Cell{} : Cell{r.skipped}});
     if (!details) continue;
     for (Cell cell :
-         {Cell{}, Cell{r.source}, Cell{r.source_ref}, Cell{r.model}, Cell{r.gpu}, Cell{r.precision},
-          Cell{std::string(name_of(r.standing))}, Cell{std::string(name_of(r.reading))}, Cell{r.not_memory},
-          Cell{detail::sentences_of(r.assumed)}, Cell{detail::sentences_of(r.remarks)},
-          Cell{detail::sentences_of(r.broken)}})
+         {c.step_time ? Cell{Value{c.time_range.low}} : Cell{},
+          c.step_time ? Cell{Value{c.time_range.high}} : Cell{},
+          c.time_error() ? Cell{c.is_inside(Target::Time)} : Cell{},
+          c.step_time ? Cell{detail::class_of(r, Target::Time)} : Cell{}, Cell{r.source}, Cell{r.source_ref},
+          Cell{r.model}, Cell{r.gpu}, Cell{r.precision}, Cell{std::string(name_of(r.standing))},
+          Cell{std::string(name_of(r.reading))}, Cell{r.not_memory}, Cell{detail::sentences_of(r.assumed)},
+          Cell{detail::sentences_of(r.remarks)}, Cell{detail::sentences_of(r.broken)}})
       t.rows.back().push_back(std::move(cell));
   }
   return t;
@@ -263,6 +292,7 @@ inline std::vector<Section> measured_sections(const std::vector<Comparison>& all
       s.blocks.push_back(Facts{
           "sources",
           {{"mean_of_medians", "mean of the medians of the sources", Value{*mean, Unit::Share}, "", ""}}});
+    s.blocks.push_back(detail::outside_facts(all, target));
     for (Table& t : more)
       if (!t.rows.empty()) s.blocks.push_back(std::move(t));
     out.push_back(std::move(s));

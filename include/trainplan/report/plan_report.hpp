@@ -12,6 +12,7 @@
 #include "trainplan/report/launch_section.hpp"
 #include "trainplan/report/plan_sections.hpp"
 #include "trainplan/report/warning_section.hpp"
+#include "trainplan/report/whatif_sections.hpp"
 
 namespace trainplan {
 
@@ -28,15 +29,15 @@ inline std::string verdict_text(Verdict v) {
   return "";
 }
 
-/// fits: 42.5 GiB of the gate of 71.6 GiB, 4.04 s a step, MFU 46 %, 1.04 M token/s.
+/// fits: 42.5 GiB (38.3 ... 53.2, 80 %) of the gate of 71.6 GiB; step 4.36 s (3.79 ... 4.97, 80 %), MFU ...
 inline Sentence headline_of(const Trial& t) {
   const auto& c = t.cost;
   return {verdict_text(t.verdict()) + ": ",
-          Value{t.device(), Unit::Memory},
+          device_estimate(t.problem, c),
           " of the gate of ",
           Value{t.gate(), Unit::Memory},
           "; step ",
-          Value{c.step.step.num(), Unit::Time},
+          step_estimate(t.problem, c),
           ", MFU ",
           Value{c.step.mfu.num(), Unit::Share},
           " causal (",
@@ -57,7 +58,8 @@ inline std::string batch_origin(const Recipe& r) {
 
 /// Which constants: the shipped ones, or a file laid over them.
 inline Fact constants_fact(const Calibration& c) {
-  if (c.overlay.empty()) return {"constants", "constants", std::string("baseline"), "shipped:calibration/baseline.json", ""};
+  if (c.overlay.empty())
+    return {"constants", "constants", std::string("baseline"), "shipped:calibration/baseline.json", ""};
   return {"constants", "constants", "baseline, with " + c.overlay, c.overlay, ""};
 }
 
@@ -145,7 +147,8 @@ inline Section choice_section(const Trial& t) {
                                          : 0);
   const ShardingRows& rows = *t.problem.profile().rows(p.sharding);
   f.facts.push_back({"sharding", "sharding", std::string(name_of(p.sharding)), rows.title, ""});
-  if (p.sharding == Sharding::Hsdp || p.shard < std::int64_t{p.dp} * p.cp) add("shard_size", "shard group", p.shard);
+  if (p.sharding == Sharding::Hsdp || p.shard < std::int64_t{p.dp} * p.cp)
+    add("shard_size", "shard group", p.shard);
   s.blocks.push_back(std::move(f));
   if (t.problem.model().is_sparse()) s.blocks.push_back(grid_table(p));
   return s;
@@ -260,10 +263,18 @@ inline void judge_limits(Report& r, const Trial& t, const std::vector<Gate>& gat
 
 }  // namespace detail
 
+/// Where a setting is from.
+inline std::string origin_of(const std::vector<Setting>& settings, std::string_view key) {
+  for (const Setting& s : settings)
+    if (s.key == key) return s.origin;
+  return {};
+}
+
 /// The whole report. The ledger belongs to the chosen plan's fullest stage. Limits, if any, are judged;
-/// warnings among the issues are shown.
+/// warnings among the issues are shown. detail: every variant of the plan and every input.
 inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::vector<Setting>& settings,
-                          const Limits& limits = {}, const std::vector<Issue>& issues = {}) {
+                          const Limits& limits = {}, const std::vector<Issue>& issues = {},
+                          bool detail = false) {
   const Trial& t = d.chosen;
   Report r{
       "plan", t.problem.model().name + " on " + t.problem.cluster().name, t.verdict(), headline_of(t), {}};
@@ -272,7 +283,7 @@ inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::
   Table warnings = warning_table(false);
   add_warnings(warnings, issues);
   add_warning_section(r, std::move(warnings));
-  if (limits.min_mfu || limits.max_step_time || limits.max_memory) {
+  if (limits.min_mfu || limits.max_step_time || limits.max_memory || t.problem.recipe.confidence) {
     const std::vector<Gate> gates = gates_of(t, limits);
     detail::judge_limits(r, t, gates);
     r.sections.push_back(limit_section(gates, t.cost.stage));
@@ -283,10 +294,12 @@ inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::
   r.sections.push_back(parameter_section(ledger));
   r.sections.push_back(compute_section(t, ledger));
   r.sections.push_back(comm_section(t, ledger));
-  r.sections.push_back(step_section(t, ledger));
+  r.sections.push_back(step_section(t, ledger, origin_of(settings, "tp_overlap")));
   r.sections.push_back(checkpoint_section(t, ledger));
   r.sections.push_back(cost_section(t, ledger));
   r.sections.push_back(alternative_section(d));
+  r.sections.push_back(whatif_section(t, what_ifs(t), detail));
+  r.sections.push_back(elasticity_section(elasticities(t), detail));
   r.sections.push_back(launch_section(t));
   return r;
 }

@@ -9,6 +9,7 @@
 #include "trainplan/cost/plan_cost.hpp"
 #include "trainplan/derive/trial.hpp"
 #include "trainplan/report/build.hpp"
+#include "trainplan/report/ranges.hpp"
 
 namespace trainplan {
 
@@ -103,7 +104,7 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
   const auto& accelerator = t.problem.cluster().accelerator;
   Section s{"memory", "Memory of the fullest GPU: stage " + std::to_string(t.cost.stage), {}};
   s.blocks.push_back(lines_of(ledger, "ledger", "memory.device", Unit::MemoryBoth, 5));
-  Facts facts{"capacity", {}};
+  Facts facts{"capacity", {device_range_fact(t)}};
   facts.facts.push_back({"usable", "memory that the driver shows",
                          Value{t.cost.capacity.num(), Unit::MemoryBoth},
                          accelerator.name + (accelerator.usable_memory.assumed ? " (assumed)" : ""), ""});
@@ -170,8 +171,11 @@ inline Section compute_section(const Trial& t, const Ledger& ledger) {
   const FrameworkProfile& framework = t.problem.profile();
   f.facts.push_back({"framework_log", "attention in the log of " + framework.id,
                      std::string(framework.causal_flops ? "causal" : "full"), "", ""});
-  f.facts.push_back(fact(ledger, "step.mfu", "mfu_causal", Unit::Share));
-  f.facts.push_back(fact(ledger, "step.mfu_full", "mfu_full", Unit::Share));
+  for (const auto& [id, key] :
+       {std::pair{"step.mfu", "mfu_causal"}, std::pair{"step.mfu_full", "mfu_full"}}) {
+    f.facts.push_back(fact(ledger, id, key, Unit::Share));
+    f.facts.back().cell = rate_estimate(t.problem, t.cost, {ledger.find(id)->value, Unit::Share});
+  }
   f.facts.push_back(fact(ledger, "step.hfu", "hfu_causal", Unit::Share));
   f.facts.push_back(fact(ledger, "step.hfu_full", "hfu_full", Unit::Share));
   s.blocks.push_back(std::move(f));
@@ -207,10 +211,9 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
                {"overlap", "overlap"}},
               {}};
   const bool hidden = r.tp_overlap && t.plan.sequence_parallel;
-  add_traffic(table, t, ledger,
-              {"comm.tp", "comm.tp_time", hidden ? "part, see step.exposed_tp" : "exposed", Axis::Tp});
-  add_traffic(table, t, ledger,
-              {"comm.tp_regather", "comm.tp_regather_time", hidden ? "hidden" : "exposed", Axis::Tp});
+  const std::string tensor = hidden ? "part, see step.exposed_tp" : "exposed";
+  add_traffic(table, t, ledger, {"comm.tp", "comm.tp_time", tensor, Axis::Tp});
+  add_traffic(table, t, ledger, {"comm.tp_regather", "comm.tp_regather_time", tensor, Axis::Tp});
   add_traffic(table, t, ledger,
               {"comm.cp", "comm.cp_time", r.cp_mode == CpMode::Ring ? "compute" : "exposed", Axis::Cp});
   for (const CommRow& row : t.problem.profile().rows(t.plan.sharding)->traffic) {
@@ -226,7 +229,9 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
   add_traffic(table, t, ledger, {"comm.ep", "comm.ep_time", expert, Axis::Ep});
   add_traffic(table, t, ledger, {"comm.etp", "comm.etp_time", expert, Axis::Etp});
   add_traffic(table, t, ledger, {"comm.tied", "comm.tied_time", "exposed", Axis::Pp});
-  add_traffic(table, t, ledger, {"comm.pp", "comm.pp_time", "hidden (latency only)", Axis::Pp});
+  const bool interleaved = t.plan.schedule == Schedule::Interleaved;
+  add_traffic(table, t, ledger,
+              {"comm.pp", "comm.pp_time", interleaved ? "other chunks" : "exposed", Axis::Pp});
   return table;
 }
 
@@ -285,9 +290,12 @@ inline Section comm_section(const Trial& t, const Ledger& ledger) {
   return s;
 }
 
-inline Section step_section(const Trial& t, const Ledger& ledger) {
+/// overlap: why tensor-parallel traffic is overlapped or not.
+inline Section step_section(const Trial& t, const Ledger& ledger, const std::string& overlap) {
   Section s{"step", "Step time: the ideal plus seven losses", {}};
   s.blocks.push_back(lines_of(ledger, "ledger", "step.time", Unit::Time, 2));
+  s.blocks.push_back(step_range_facts(t, ledger, overlap));
+  s.blocks.push_back(class_facts(time_class_text(t.problem, t.plan)));
   Facts f{"bubble", {}};
   f.facts.push_back(fact(ledger, "schedule.bubble_of_ideal", "of_ideal", Unit::Share));
   f.facts.push_back(fact(ledger, "schedule.bubble_of_total", "of_total", Unit::Share));

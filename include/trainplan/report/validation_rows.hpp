@@ -10,14 +10,10 @@
 #include <vector>
 
 #include "trainplan/derive/pinned.hpp"
+#include "trainplan/spec/error_class.hpp"
 #include "trainplan/trace/chapter.hpp"
 
 namespace trainplan {
-
-/// What a tool that reports memory counts: live tensors, the allocator's pool, or all that the driver sees.
-enum class Reading : std::uint8_t { Allocated, Reserved, Device };
-inline constexpr std::string_view kReadingNames[] = {"allocated", "reserved", "device"};
-constexpr std::string_view name_of(Reading r) { return kReadingNames[static_cast<int>(r)]; }
 
 /// The ledger items of the readings.
 inline constexpr std::string_view kReadingItems[] = {"memory.allocated", "memory.reserved", "memory.device"};

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trainplan/spec/error_class.hpp"
 #include "trainplan/spec/execution.hpp"
 #include "trainplan/spec/figure.hpp"
 
@@ -64,6 +65,7 @@ struct Calibration {
   AcceleratorConstants other_accelerator;
   std::vector<AcceleratorConstants> accelerators;
   std::array<StackConstants, kStackCount> stacks;
+  ErrorRanges ranges;
 
   const AcceleratorConstants& of(std::string_view accelerator) const {
     for (const AcceleratorConstants& a : accelerators)

@@ -12,6 +12,10 @@ enum class Matmul : std::uint8_t { Wide, Fp8, Fp8Rowwise, Fp8Blockwise, Mxfp8, N
 inline constexpr std::string_view kMatmulNames[] = {"as-precision",  "fp8",   "fp8-rowwise",
                                                     "fp8-blockwise", "mxfp8", "nvfp4"};
 constexpr std::string_view name_of(Matmul m) { return kMatmulNames[static_cast<int>(m)]; }
+/// One scale for some ten to hundred elements.
+constexpr bool is_block_scaled(Matmul m) {
+  return m == Matmul::Fp8Blockwise || m == Matmul::Mxfp8 || m == Matmul::Nvfp4;
+}
 
 /// How tokens travel to their experts, in Megatron-LM's words. DeepEp and HybridEp send one copy to a rank.
 enum class Dispatcher : std::uint8_t { AllToAll, DeepEp, HybridEp };

@@ -78,6 +78,7 @@ struct RunSpec {
   std::optional<Graphs> cuda_graphs;
   std::optional<Stack> stack;
   std::optional<double> memory_margin, tokens;  // fraction of the gate; token budget of the whole run
+  std::optional<double> confidence;  // share of runs that ranges hold, against whose ends limits stand
   Limits limits;
   GapSpec gap;  // a measured step of this run; read by `gap` alone
 };

@@ -167,6 +167,26 @@ inline void validate_constants(Validator& v, const std::string& at, const Accele
   v.rate(at + "/attention", a.attention);
 }
 
+/// Both ends are known, in order.
+inline void validate_range(Validator& v, const std::string& at, const ErrorClass& c) {
+  v.required(at + "/low", c.low);
+  v.required(at + "/high", c.high);
+  if (c.low.known && c.high.known && !(c.low.value < c.high.value))
+    v.figure(at + "/high", c.high, "range-order", "be above the low end " + shown(c.low.value),
+             "give the smaller factor as \"low\"");
+}
+
+/// A confidence between those that a normal distribution can be scaled to.
+inline void validate_ranges(Validator& v, const ErrorRanges& r) {
+  v.rate("/ranges/confidence", r.confidence);
+  if (r.confidence.known) v.real("/ranges/confidence", r.confidence.value, kLeastConfidence, kMostConfidence);
+  for (std::size_t i = 0; i < kTimeClasses; ++i)
+    validate_range(v, "/ranges/time/" + std::string(kTimeClassNames[i]), r.time[i]);
+  validate_range(v, "/ranges/accelerator", r.accelerator);
+  for (std::size_t i = 0; i < kMemoryClasses; ++i)
+    validate_range(v, "/ranges/memory/" + std::string(kMemoryClassNames[i]), r.memory[i]);
+}
+
 inline bool validate(const Calibration& c, Issues& issues) {
   Validator v{issues, "calibration"};
   v.required("/cuda_context", c.cuda_context);
@@ -185,6 +205,7 @@ inline bool validate(const Calibration& c, Issues& issues) {
     v.required(at + "/slowdown", c.stacks[i].slowdown);
     v.not_negative(at + "/expert_overhead", c.stacks[i].expert_overhead);
   }
+  validate_ranges(v, c.ranges);
   return v.ok();
 }
 

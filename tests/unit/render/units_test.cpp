@@ -19,6 +19,14 @@ std::string shown(double number, Unit unit) {
   return text.substr(at, text.size() - at - 1);
 }
 
+/// A number with its range, likewise.
+std::string shown(const Estimate& e) {
+  Report r{"test", "t", Verdict::None, {e}, {}};
+  const std::string text = render(r, Format::Markdown, Style{});
+  const std::size_t at = text.rfind("\n\n") + 2;
+  return text.substr(at, text.size() - at - 1);
+}
+
 constexpr double kGiB = 1024.0 * 1024 * 1024, kHour = 3600, kDay = 24 * kHour;
 
 }  // namespace
@@ -122,4 +130,24 @@ TEST_CASE("times of a step are seconds, days are days") {
   CHECK(shown(-0.01, Unit::StepTime) == "-0.01 s");
   CHECK(shown(0, Unit::StepTime) == "0.00 s");
   CHECK(shown(61714.3, Unit::Days) == "0.714 days");
+}
+
+TEST_CASE("a range drops the unit that it shares with its number") {
+  CHECK(shown(Estimate{{4.9, Unit::Time}, 4.5, 5.4, 0.8}) == "4.9 s (4.5 ... 5.4, 80 %)");
+  CHECK(shown(Estimate{{0.99, Unit::Time}, 0.9, 1.1, 0.8}) == "990 ms (900 ms ... 1.1 s, 80 %)");
+  CHECK(shown(Estimate{{42 * kGiB, Unit::Memory}, 40 * kGiB, 50 * kGiB, 0.9}) ==
+        "42.00 GiB (40.00 ... 50.00, 90 %)");
+  CHECK(shown(Estimate{{961431, Unit::TokenRate}, 843360, 1.11e6, 0.8}) ==
+        "961,431 token/s (843,360 ... 1.11 M, 80 %)");
+  CHECK(shown(Estimate{{0.42, Unit::Share}, 0.375, 0.49, 0.8}) == "42 % (37.5 ... 49, 80 %)");
+}
+
+TEST_CASE("a range in JSON: the number, its ends and the confidence") {
+  Report r{"test", "t", Verdict::None, {}, {}};
+  r.sections.push_back(
+      {"s", "", {Facts{"f", {{"step", "step", Estimate{{4.9, Unit::Time}, 4.5, 5.4, 0.8}, "", ""}}}}});
+  const std::string json = render(r, Format::Json, Style{});
+  CHECK(json.find("\"step_seconds\": 4.9,") != std::string::npos);
+  CHECK(json.find("\"step_range_seconds\": [4.5, 5.4],") != std::string::npos);
+  CHECK(json.find("\"step_confidence\": 0.8") != std::string::npos);
 }

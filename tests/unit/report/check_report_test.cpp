@@ -83,7 +83,7 @@ TEST_CASE("a run that overflows fails, naming the run, the item, the overflow an
   CHECK(failed.verdict == Verdict::Failed);
   CHECK(words(failed.headline) == "failed: 1 gate");
   REQUIRE(failed.sections.size() == 1);
-  REQUIRE(failed.sections[0].blocks.size() == 2);
+  REQUIRE(failed.sections[0].blocks.size() == 3);  // gates, failures, ranges
   CHECK(std::get<Table>(failed.sections[0].blocks[0]).rows.size() == 2);
   const auto& sentences = std::get<Notes>(failed.sections[0].blocks[1]).sentences;
   REQUIRE(sentences.size() == 1);

@@ -120,8 +120,10 @@ TEST_CASE("the headline: verdict, memory, gate, step, MFU, rate") {
   const auto& c = r.derivation.chosen.cost;
   CHECK(std::get<std::string>(r.report.headline.front()).rfind("fits", 0) == 0);
   std::vector<double> numbers;
-  for (const auto& part : r.report.headline)
+  for (const auto& part : r.report.headline) {
     if (const Value* v = std::get_if<Value>(&part)) numbers.push_back(v->number);
+    if (const Estimate* e = std::get_if<Estimate>(&part)) numbers.push_back(e->value.number);
+  }
   CHECK(numbers == std::vector<double>{c.memory.device.num(), c.gate.num(), c.step.step.num(),
                                        c.step.mfu.num(), c.step.mfu_full.num(), c.step.rate.num()});
   CHECK(verdict_text(Verdict::Fits) == "fits");

@@ -1,0 +1,199 @@
+/// The chosen plan with one thing changed: format of products, recompute, overlap, micro-batch.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainplan/cost/losses.hpp"
+#include "trainplan/cost/rules_of_thumb.hpp"
+#include "trainplan/cost/sensitivity.hpp"
+#include "trainplan/derive/trial.hpp"
+
+namespace trainplan {
+
+/// trial: nothing when the change breaks a rule; broken and refusal say which. minor: shown in detail only.
+struct WhatIf {
+  std::string key, name;
+  bool minor = false;
+  std::optional<Trial> trial{};
+  std::string broken{}, refusal{};
+};
+
+/// What products in a narrower format save. step_cut: share of the step times cut of the products; evaluated:
+/// of the whole step worked out anew, with casts, bubble and the rest.
+struct ProductCut {
+  std::string_view format;
+  Count<> of_kernels, of_step, cut, step_cut, evaluated;
+};
+
+/// What recompute of so many layers of a stage does, compared with none. The shares that go by the number of
+/// layers stand beside those of the plan.
+struct RecomputeGain {
+  Count<> layers, all;
+  Bytes<> saved, saved_of_layer;
+  Count<> share, share_pro_rata, flops, flops_pro_rata;
+  Seconds<> step;
+};
+
+struct WhatIfs {
+  std::vector<WhatIf> rows;
+  std::optional<ProductCut> products;
+  std::vector<RecomputeGain> recompute;
+};
+
+namespace detail {
+
+class WhatIfFinder {
+  const Trial& chosen_;
+  WhatIfs out_{};
+
+  const Plan& plan() const { return chosen_.plan; }
+  const Recipe& recipe() const { return chosen_.problem.recipe; }
+
+  /// One more row; `change` gets copies of the recipe and of the plan.
+  const WhatIf& add(std::string key, std::string name, bool minor, auto change) {
+    Problem problem = chosen_.problem;
+    Plan plan = chosen_.plan;
+    change(problem.recipe, plan);
+    WhatIf row{std::move(key), std::move(name), minor};
+    if (const Rule* rule = first_broken(problem, plan)) {
+      row.broken = rule->id;
+      row.refusal = std::string(rule->field) + " must " + std::string(rule->sentence(problem.profile())) +
+                    " (" + rule->numbers(problem, plan) + ")";
+    } else {
+      row.trial = Trial{problem, plan, evaluate(problem, plan)};
+    }
+    out_.rows.push_back(std::move(row));
+    return out_.rows.back();
+  }
+
+  /// Products in that format, where the accelerator has it.
+  void add_format(Matmul format, bool minor) {
+    Problem low = chosen_.problem;
+    low.recipe.matmul = format;
+    if (!low_peak(low).known || !low.accelerator().low_gemm.known) return;
+    const std::string name(name_of(format));
+    const auto& row = add(name, name + " products", minor, [&](Recipe& r, Plan&) { r.matmul = format; });
+    if (!minor && row.trial) out_.products = cut_of(*row.trial);
+  }
+  ProductCut cut_of(const Trial& low) const {
+    const auto &wide = chosen_.cost, &narrow = low.cost;
+    ProductCut out{name_of(low.problem.recipe.matmul), {}, {}, {}, {}, {}};
+    out.of_kernels = wide.pipeline.products / wide.pipeline.kernels;
+    out.of_step = share_of_step(out.of_kernels, wide.step.compute, wide.step.step);
+    out.cut = time_cut(wide.pipeline.products, narrow.pipeline.products);
+    out.step_cut = fp8_step_cut(out.of_step, out.cut);
+    out.evaluated = time_cut(wide.step.step, narrow.step.step);
+    return out;
+  }
+  void add_formats() {
+    if (recipe().matmul != Matmul::Wide) {
+      add("wide_products", "products in " + std::string(name_of(recipe().precision)), false,
+          [](Recipe& r, Plan&) { r.matmul = Matmul::Wide; });
+      return;
+    }
+    const bool fp4 = chosen_.problem.cluster().accelerator.fp4_dense.known;
+    add_format(fp4 ? Matmul::Mxfp8 : Matmul::Fp8, false);
+    if (fp4) add_format(Matmul::Nvfp4, true);
+  }
+
+  /// As few recomputed layers as the rules allow, half of a stage and all; less the plan's own number.
+  std::vector<std::int64_t> recompute_steps(std::int64_t all) const {
+    const std::int64_t unit = plan().vpp,
+                       own = plan().recompute == Recompute::Layers ? plan().recompute_layers : 0;
+    std::vector<std::int64_t> steps{unit};
+    if (chosen_.problem.profile().rules.recompute_layers) steps.push_back(all / 2 / unit * unit);
+    std::erase_if(steps, [&](std::int64_t k) { return k < 1 || k >= all || k == own; });
+    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+    return steps;
+  }
+  void add_recompute(bool few) {
+    const auto set = [](Recompute kind, std::int64_t layers) {
+      return [=](Recipe&, Plan& p) {
+        p.recompute = kind;
+        p.recompute_layers = static_cast<std::uint16_t>(layers);
+      };
+    };
+    const std::int64_t all = stage_layers(chosen_.problem.model(), plan(), plan().pp / 2);
+    if (plan().recompute != Recompute::None)
+      add("no_recompute", "no recompute", false, set(Recompute::None, 0));
+    const auto steps = recompute_steps(all);
+    for (const std::int64_t k : steps) {
+      const bool half = k != steps.front();
+      const auto& row = add("recompute_" + std::to_string(k),
+                            "recompute " + std::to_string(k) + " of " + std::to_string(all) + " layers",
+                            few && half, set(Recompute::Layers, k));
+      if (row.trial) add_gain(row.trial->plan);
+    }
+    if (plan().recompute == Recompute::Full) return;
+    const auto& row = add("recompute_all", "recompute all layers", false, set(Recompute::Full, 0));
+    if (row.trial) add_gain(row.trial->plan);
+  }
+  /// On the stage of the chosen plan, so that both sides are of one GPU; its layers may be more or fewer than
+  /// those of a stage between.
+  void add_gain(const Plan& with) {
+    Plan plain = with;
+    plain.recompute = Recompute::None;
+    plain.recompute_layers = 0;
+    const auto none = evaluate_stage(chosen_.problem, plain, chosen_.cost.stage),
+               some = evaluate_stage(chosen_.problem, with, chosen_.cost.stage);
+    const auto &before = none.memory.activations, &after = some.memory.activations;
+    const auto model = some.compute.causal;
+    RecomputeGain g;
+    g.layers = after.recomputed;
+    g.all = some.memory.params.blocks;
+    g.saved = before.saved - after.saved;
+    g.saved_of_layer = g.saved / g.layers;
+    g.share = recompute_saving(after.saved, before.saved);
+    g.share_pro_rata = pro_rata(g.layers, g.all, recompute_saving(before.kept, before.layer));
+    g.flops = some.compute.recomputed / model;
+    g.flops_pro_rata = pro_rata(g.layers, g.all, recompute_flops_full(model, Count<>{1}) / model);
+    g.step = some.step.step - none.step.step;
+    out_.recompute.push_back(g);
+  }
+
+  /// Overlap the other way, with what the default is.
+  void add_overlap(std::string key, const std::string& what, bool minor, bool Recipe::*overlap,
+                   bool by_default) {
+    const bool on = !(recipe().*overlap);
+    add(std::move(key), what + (on ? " on" : " off") + " (default " + (by_default ? "on)" : "off)"), minor,
+        [=](Recipe& r, Plan&) { r.*overlap = on; });
+  }
+  void add_overlaps() {
+    if (plan().tp > 1 && plan().sequence_parallel)
+      add_overlap("tp_overlap", "TP overlap", false, &Recipe::tp_overlap,
+                  chosen_.problem.profile().rules.tp_overlap);
+    if (has_expert_traffic()) add_overlap("ep_overlap", "EP overlap", false, &Recipe::ep_overlap, false);
+    if (std::int64_t{plan().dp} * plan().cp > 1)
+      add_overlap("dp_overlap", "DP overlap", true, &Recipe::dp_overlap, true);
+  }
+  bool has_expert_traffic() const { return chosen_.problem.model().is_sparse() && plan().ep > 1; }
+
+  void add_micro_batch(std::int64_t b, bool minor) {
+    add("micro_batch_" + std::to_string(b), "micro-batch " + std::to_string(b), minor,
+        [=](Recipe&, Plan& p) { p.micro_batch = static_cast<std::uint16_t>(b); });
+  }
+
+ public:
+  explicit WhatIfFinder(const Trial& chosen) : chosen_(chosen) {}
+
+  WhatIfs find() {
+    add_formats();
+    add_recompute(has_expert_traffic() || plan().recompute != Recompute::None);
+    add_overlaps();
+    if (plan().micro_batch <= kMaxDegree / 2) add_micro_batch(std::int64_t{plan().micro_batch} * 2, false);
+    if (plan().micro_batch % 2 == 0) add_micro_batch(plan().micro_batch / 2, true);
+    return std::move(out_);
+  }
+};
+
+}  // namespace detail
+
+/// Degrees, batch and cluster stay as they are; the rows come in the order of what users ask for.
+inline WhatIfs what_ifs(const Trial& chosen) { return detail::WhatIfFinder(chosen).find(); }
+
+}  // namespace trainplan
