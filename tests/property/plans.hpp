@@ -67,7 +67,7 @@ class Plans {
     r.reduce = one_of({DType::Fp32, DType::Bf16});
     r.attention = one_of({Attention::Flash, Attention::Flash, Attention::Unfused});
     r.convention = one_of({FlopConvention::Causal, FlopConvention::Full});
-    r.cp_mode = one_of({CpMode::Ring, CpMode::AllToAll});
+    r.cp_mode = one_of({CpMode::Ring, CpMode::AllToAll, CpMode::AllGather});
     r.fused_mlp = coin();
     r.matmul = one_of(
         {Matmul::Wide, Matmul::Fp8, Matmul::Fp8Rowwise, Matmul::Fp8Blockwise, Matmul::Mxfp8, Matmul::Nvfp4});
@@ -96,7 +96,9 @@ class Plans {
         std::max<std::int64_t>(1, cluster.gpus() / (std::int64_t{p.tp} * p.pp * p.cp)));
     p.micro_batch = one_of<std::uint16_t>({1, 1, 2, 4});
     p.sharding = profile.shardings[below(profile.shardings.size())].mode;
-    p.shard = p.sharding == Sharding::Hsdp ? one_of<std::uint32_t>({1, 2, 4, 8}) : p.dp * p.cp;
+    const bool groups =
+        p.sharding == Sharding::Hsdp || (profile.rows(p.sharding)->shard_groups && below(4) == 0);
+    p.shard = groups ? one_of<std::uint32_t>({1, 2, 4, 8}) : p.dp * p.cp;
     p.recompute = static_cast<Recompute>(below(4));
     p.recompute_layers =
         p.recompute == Recompute::Layers ? static_cast<std::uint16_t>(1 + below(4)) : std::uint16_t{0};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainplan/report/comparison.hpp"
+#include "trainplan/report/coverage.hpp"
 #include "trainplan/report/splits.hpp"
 
 namespace trainplan {
@@ -56,6 +57,7 @@ struct HeldOut {
   int splits = 0;
   std::vector<std::pair<const HeldOutClass*, SplitErrors>> classes;
   std::vector<HeldOutSource> sources;
+  std::vector<GroupCoverage> coverage;  // of groups that are large enough
 };
 
 namespace detail {
@@ -84,11 +86,13 @@ inline std::vector<HeldOutSource> sources_of(const FittedRows& rows) {
 /// start: where fits begin; shipped: constants fitted to all rows.
 inline HeldOut held_out(const FittedRows& rows, const Checked<Calibration>& start,
                         const Checked<Calibration>& shipped, int splits) {
-  HeldOut out{splits, {}, detail::sources_of(rows)};
+  HeldOut out{splits, {}, detail::sources_of(rows), {}};
+  Coverage coverage(rows);
   for (const HeldOutClass& c : kHeldOutClasses) out.classes.emplace_back(&c, SplitErrors{});
   for (int seed = 1; seed <= splits; ++seed) {
     const Split split = half_split(rows, static_cast<std::uint64_t>(seed));
     const Checked<Calibration> constants = fitted(start, split.fitted);
+    coverage.add(split.held_out, constants);
     for (auto& [c, errors] : out.classes)
       errors.add(detail::errors_of(chosen(split.held_out, c->has), constants));
     for (HeldOutSource& s : out.sources) {
@@ -96,6 +100,7 @@ inline HeldOut held_out(const FittedRows& rows, const Checked<Calibration>& star
       s.held_out.add(detail::errors_of(chosen(split.held_out, its), constants));
     }
   }
+  out.coverage = coverage.of_at_least(kCoverageRows);
   std::optional<Checked<Calibration>> without;
   std::string name;
   for (HeldOutSource& s : out.sources) {

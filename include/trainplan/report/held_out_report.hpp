@@ -39,6 +39,16 @@ inline Table class_table(const HeldOut& h) {
   return t;
 }
 
+inline Table coverage_table(const HeldOut& h) {
+  Table t{"coverage",
+          "Held-out rows inside their 80 % ranges, groups of at least " + std::to_string(kCoverageRows) + " rows",
+          {{"by", "by"}, {"group", "group"}, {"rows", "rows"}, {"inside", "inside the range"}, {"holds", "72 to 90 %"}},
+          {}};
+  for (const GroupCoverage& g : h.coverage)
+    t.rows.push_back({g.by, g.group, Value{static_cast<double>(g.rows)}, held_share(g.share()), g.holds()});
+  return t;
+}
+
 inline Table held_out_sources(const HeldOut& h) {
   Table t{"sources",
           "By source: held out in the splits, in sample (constants fitted to all rows), and left out (to all "
@@ -93,6 +103,7 @@ inline Section held_out_section(const HeldOut& h, std::size_t scored, std::size_
             {{"scored", "standard rows that are predicted", Value{static_cast<double>(scored)},
               "of " + std::to_string(of) + " that have a step time; the others stand in validate", ""}}});
   s.blocks.push_back(detail::class_table(h));
+  if (!h.coverage.empty()) s.blocks.push_back(detail::coverage_table(h));
   s.blocks.push_back(detail::held_out_sources(h));
   return s;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "trainplan/report/comparison.hpp"
+#include "trainplan/report/groupings.hpp"
 #include "trainplan/report/ranking.hpp"
 #include "trainplan/report/report.hpp"
 #include "trainplan/report/validation.hpp"
@@ -27,26 +28,6 @@ inline std::string sentences_of(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& w : words) out.append(out.empty() ? "" : "; ").append(w);
   return out;
-}
-
-/// The name of the group that a row belongs to; rows without a name are in none.
-struct Grouping {
-  const char* by;
-  std::string (*name)(const MeasuredRun&);
-};
-inline std::string kind_of(const MeasuredRun& row) { return row.sparse ? "mixture of experts" : "dense"; }
-inline constexpr Grouping kGroupings[] = {
-    {"source", [](const MeasuredRun& r) { return r.source; }},
-    {"GPU", [](const MeasuredRun& r) { return r.gpu; }},
-    {"precision", [](const MeasuredRun& r) { return r.precision.empty() ? "not stated" : r.precision; }},
-    {"kind", kind_of}};
-
-/// The class whose range a row has; with a plus where its accelerator has no constants.
-inline std::string class_of(const MeasuredRun& row, Target target) {
-  const Problem& p = row.run->problem();
-  if (target == Target::Memory) return std::string(name_of(memory_class(p, row.reading)));
-  const std::string name(name_of(time_class(p, row.run->plan())));
-  return accelerator_is_known(p) ? name : name + " + accelerator";
 }
 
 inline Table group_table(std::string key, std::string title) {

@@ -30,8 +30,25 @@ TEST_CASE(
   draft.recipe.tp_overlap = true;
   Plan whole = problems::main_plan();
   whole.sequence_parallel = false;  // nothing is gathered again, and chunked overlap needs it
+  draft.cluster.accelerator.in_switch_reduction = false;
   CHECK(draft.cost(whole).pipeline.tensor.num() == Approx(80 * 8 * one).epsilon(1e-12));
   CHECK(draft.cost(completed({.pp = 4, .dp = 256})).pipeline.tensor.num() == 0);
+}
+
+TEST_CASE("switches that add up make an all-reduce of five ranks and more 1.3 times as fast") {
+  Round draft;
+  Plan plan = problems::main_plan();
+  plan.sequence_parallel = false;
+  const double bytes = kMessage * 7 / 8;
+  REQUIRE(draft.cluster.accelerator.in_switch_reduction);
+  CHECK(at(draft.ledger(plan), "traffic.tp") == Approx(bytes / (1.3 * kUp) + 7 * kHop).epsilon(1e-12));
+  CHECK(at(draft.ledger(problems::main_plan()), "traffic.tp") == Approx(near_ring(bytes, 8)).epsilon(1e-12));
+  Plan four = completed({.tp = 4, .pp = 4, .vpp = 4, .dp = 64});
+  four.sequence_parallel = false;
+  CHECK(at(draft.ledger(four), "traffic.tp") == Approx(near_ring(kMessage * 3 / 4, 4)).epsilon(1e-12));
+  Plan wide = completed({.tp = 16, .pp = 4, .dp = 16});  // between nodes no switch adds up
+  wide.sequence_parallel = false;
+  CHECK(at(draft.ledger(wide), "traffic.tp") == Approx(far_ring(kMessage * 15 / 16, 16, 8)).epsilon(1e-12));
 }
 
 TEST_CASE("a layer of routed experts gathers for its attention only, unless it has shared ones") {
@@ -62,6 +79,9 @@ TEST_CASE("a ring of keys and values hides behind attention but for its first pi
   CHECK(at(slow, "traffic.cp_backward") ==
         Approx(long_one * 2 / 3 - at(slow, "work.attention.backward")).epsilon(1e-12));
   draft.cluster.nic_per_gpu.value = 50e9;
+  draft.recipe.cp_mode = CpMode::AllGather;  // keys and values come before the work begins
+  CHECK(at(draft.ledger(plan), "traffic.cp_forward") == Approx(all / 3).epsilon(1e-12));
+  CHECK(at(draft.ledger(plan), "traffic.cp_backward") == Approx(all * 2 / 3).epsilon(1e-12));
   draft.recipe.cp_mode = CpMode::AllToAll;
   const double exchange = far_ring(2 * 0.5 * 16384.0 * (2 * 8192 + 2 * 1024) / 8 * 2, 2);
   const Ledger ledger = draft.ledger(plan);

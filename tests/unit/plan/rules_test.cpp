@@ -454,11 +454,21 @@ const Row kRows[] = {
      [](Asked& a) {
        in_framework(a, "torchtitan");
        degrees(a, 4, 4, 2, 32);
+       a.recipe.cp_mode = CpMode::AllGather;
      },
      [](Asked& a) {
        in_framework(a, "torchtitan");
        degrees(a, 4, 4, 2, 32);
        a.recipe.cp_mode = CpMode::AllToAll;
+     }},
+    {"cp-mode-is-offered",
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       degrees(a, 4, 4, 1, 64);
+     },
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       degrees(a, 4, 4, 2, 32);
      }},
     {"sharding-allows-experts",
      [](Asked& a) {

@@ -70,7 +70,15 @@ const Row kRows[] = {
        a.plan.sharding = Sharding::Hsdp;
        a.run.shard_size = 8;
      },
-     [](Asked& a) { a.run.shard_size = 8; }},
+     [](Asked& a) {
+       a.plan.sharding = Sharding::None;
+       a.run.shard_size = 8;
+     }},
+    {"shard-size-without-hsdp", [](Asked& a) { a.run.shard_size = 8; },  // distributed optimizer in groups
+     [](Asked& a) {
+       a.framework.shardings[1].shard_groups = false;
+       a.run.shard_size = 8;
+     }},
     {"reshard-without-gathering",
      [](Asked& a) {
        fully_sharded(a);
