@@ -28,9 +28,9 @@ struct Specs {
 
 /// The name of the first number of a cost that is none, or is below zero; empty when all are fine. A job that
 /// fails faster than it recovers makes no progress: its goodput is below zero.
-inline std::string odd_number(const PlanCost<double>& cost) {
+inline std::string odd_number(const Problem& problem, const PlanCost<double>& cost) {
   for (const auto& [name, value] : property::fields_of(cost)) {
-    const bool may_be_below = name == "goodput.goodput";
+    const bool may_be_below = name == "goodput.goodput" || property::may_be_negative(name, problem);
     if (name.empty() || !std::isfinite(value) || (value < 0 && !may_be_below))
       return std::string(name) + " = " + std::to_string(value);
   }
@@ -38,9 +38,9 @@ inline std::string odd_number(const PlanCost<double>& cost) {
 }
 
 inline std::string odd_number(const Derivation& d) {
-  std::string odd = odd_number(d.chosen.cost);
+  std::string odd = odd_number(d.chosen.problem, d.chosen.cost);
   for (const Alternative& a : d.alternatives)
-    if (odd.empty() && !(odd = odd_number(a.trial.cost)).empty()) odd = a.key + ": " + odd;
+    if (odd.empty() && !(odd = odd_number(a.trial.problem, a.trial.cost)).empty()) odd = a.key + ": " + odd;
   return odd;
 }
 

@@ -13,15 +13,6 @@ using namespace property;
 
 namespace {
 
-/// Kernels may beat the ideal where it counts the full matrix or a 16-bit peak that fp8 products pass, and a
-/// stack may be faster than the model of it. Nothing else is below zero.
-bool may_be_negative(std::string_view field, const Problem& x) {
-  const bool fast_stack = x.stack().slowdown.value < 1;
-  if (field == "step.unmodelled") return fast_stack;
-  return field == "step.kernel" &&
-         (fast_stack || x.recipe.convention == FlopConvention::Full || x.recipe.matmul != Matmul::Wide);
-}
-
 /// The first field that differs, is no number or is below zero; empty when there is none.
 std::string first_difference(const Problem& x, const Fields& a, const Fields& b) {
   for (std::size_t i = 0; i < kFields; ++i) {

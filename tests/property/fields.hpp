@@ -204,4 +204,13 @@ Fields fields_of(const PlanCost<N>& cost) {
   return out;
 }
 
+/// Kernels may beat the ideal where it counts the full matrix or a 16-bit peak that fp8 products pass, and a
+/// stack may be faster than the model of it. Nothing else is below zero.
+inline bool may_be_negative(std::string_view field, const Problem& x) {
+  const bool fast_stack = x.stack().slowdown.value < 1;
+  if (field == "step.unmodelled") return fast_stack;
+  return field == "step.kernel" &&
+         (fast_stack || x.recipe.convention == FlopConvention::Full || x.recipe.matmul != Matmul::Wide);
+}
+
 }  // namespace property

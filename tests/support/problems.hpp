@@ -46,7 +46,7 @@ inline const Checked<FrameworkProfile>& framework(std::string_view name) {
 }
 inline const Checked<Calibration>& calibration() {
   return cached<Calibration>(
-      "baseline", [](const std::string& name, Issues& issues) { return load_calibration(issues, name); });
+      "baseline", [](const std::string&, Issues& issues) { return load_calibration(issues); });
 }
 
 /// What a test asks for: names of shipped files and the batch.

@@ -21,7 +21,7 @@ struct FitOptions {
   double first_step = 0.2;  // of the logarithm of a constant
   double bound = 0.35, beyond = 0.1;
   double unit = 0.1;        // an error that counts as its square does
-  double prior = 0.0003;    // weight of squared distances from where the constants start
+  double prior = 0.001;     // weight of squared distances from where the constants start
   double rest = 1e-4;       // a constant whose step is below rests
 };
 

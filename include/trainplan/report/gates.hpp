@@ -45,9 +45,9 @@ inline std::vector<Gate> gates_of(const Trial& t, const Limits& limits) {
     gates.push_back(detail::gate(p, "max_memory", "memory.device", device, *limits.max_memory));
   if (limits.min_mfu) {
     const bool causal = p.recipe.convention == FlopConvention::Causal;
-    const Value mfu{causal ? c.step.mfu.num() : c.step.mfu_full.num(), Unit::Share};
+    const Value utilisation{causal ? c.step.mfu.num() : c.step.mfu_full.num(), Unit::Share};
     gates.push_back(detail::gate(p, "min_mfu", causal ? "step.mfu" : "step.mfu_full",
-                                 rate_estimate(p, c, mfu), *limits.min_mfu, true));
+                                 rate_estimate(p, c, utilisation), *limits.min_mfu, true));
   }
   if (limits.max_step_time)
     gates.push_back(

@@ -77,6 +77,7 @@ const Row kRows[] = {
     {"shard-size-without-hsdp", [](Asked& a) { a.run.shard_size = 8; },  // distributed optimizer in groups
      [](Asked& a) {
        a.framework.shardings[1].shard_groups = false;
+       a.framework.shardings[1].traffic.pop_back();
        a.run.shard_size = 8;
      }},
     {"reshard-without-gathering",

@@ -51,7 +51,10 @@ const Fact* fact_of(const Report& r, std::string_view facts, std::string_view ke
     if (f.key == key) return &f;
   return nullptr;
 }
-double number(const Cell& cell) { return std::get<Value>(cell).number; }
+double number(const Cell& cell) {
+  const Estimate* e = std::get_if<Estimate>(&cell);
+  return e != nullptr ? e->value.number : std::get<Value>(cell).number;
+}
 
 std::size_t column(const Table& t, std::string_view key) {
   for (std::size_t i = 0; i < t.columns.size(); ++i)

@@ -13,9 +13,13 @@ inline std::string both_grids(const Problem& x, const Plan& p) {
 }
 
 constexpr bool shares_weights(Sharding s) { return s == Sharding::Zero3 || s == Sharding::Hsdp; }
+/// The optimizer state of experts lies in the shard groups too.
+constexpr bool has_shard_groups(const Plan& p) {
+  return shares_weights(p.sharding) || p.shard < std::int64_t{p.dp} * p.cp;
+}
 /// Ranks of a shard group with tp; without one the replicas do not count.
 constexpr std::int64_t expert_ranks(const Plan& p) {
-  return (shares_weights(p.sharding) ? std::int64_t{p.shard} : std::int64_t{p.cp}) * p.tp;
+  return (has_shard_groups(p) ? std::int64_t{p.shard} : std::int64_t{p.cp}) * p.tp;
 }
 
 inline constexpr std::array kExpertRules{
@@ -67,7 +71,7 @@ inline constexpr std::array kExpertRules{
          .keeps =
              [](const Problem& x, const Plan& p) {
                const bool by_shard = x.profile().rules.expert_mesh == ExpertMesh::ShardRanks;
-               return !x.model().is_sparse() || !(by_shard || shares_weights(p.sharding)) ||
+               return !x.model().is_sparse() || !(by_shard || has_shard_groups(p)) ||
                       divides(std::int64_t{p.ep} * p.etp, expert_ranks(p));
              },
          .numbers =
