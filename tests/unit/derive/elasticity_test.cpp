@@ -107,7 +107,7 @@ TEST_CASE("every continuous input of a step is listed, with the derivative that 
     agree(Asked(model, cluster, {{"tp_overlap", "false"}, {"dp_overlap", "false"}}).derived()->chosen);
   }
   agree(Asked("llama70b", "h100x1024", {{"matmul_precision", "fp8"}}).derived()->chosen);
-  agree(Asked("llama405b", "b200x512", {{"matmul_precision", "nvfp4"}}).derived()->chosen);
+  agree(Asked("llama405b", "gb200x576", {{"matmul_precision", "nvfp4"}}).derived()->chosen);
   agree(Asked("llama8b", "h100x64", {{"framework", "torchtitan"}}).derived()->chosen);
 }
 
