@@ -51,8 +51,7 @@ inline std::pair<Checked<Calibration>, std::string> taken_over(const Checked<Cal
 inline std::pair<FittedRows, FittedRows> given_and_others(const FittedRows& rows,
                                                           const std::vector<std::size_t>& picks) {
   std::pair<FittedRows, FittedRows> out;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    (is_in(picks, i) ? out.first : out.second).push_back(rows[i]);
+  for (std::size_t i = 0; i < rows.size(); ++i) (is_in(picks, i) ? out.first : out.second).push_back(rows[i]);
   return out;
 }
 
@@ -77,8 +76,15 @@ inline void draw_rows(RecalibratedGroup& out, const FittedRows& rows, std::size_
 inline RecalibratedGroup recalibrated_group(const FittedRows& rows, std::size_t count,
                                             const Checked<Calibration>& before) {
   const Observation& o = rows.front().observation;
-  RecalibratedGroup out{rows.front().row->source, o.problem.cluster().accelerator.id,
-                        std::string(name_of(o.stack())), rows.size(), 0, 0, 0, 0, {}};
+  RecalibratedGroup out{rows.front().row->source,
+                        o.problem.cluster().accelerator.id,
+                        std::string(name_of(o.stack())),
+                        rows.size(),
+                        0,
+                        0,
+                        0,
+                        0,
+                        {}};
   const auto [given, others] = detail::given_and_others(rows, spread_rows(rows, count, before));
   const auto [after, outcome] = detail::taken_over(before, given);
   out.before = detail::median_error(others, before);
@@ -96,9 +102,9 @@ inline std::vector<RecalibratedGroup> recalibrated_groups(const FittedRows& rows
   std::map<std::string, std::size_t> sizes;
   for (const FittedRow& r : rows) ++sizes[name(r)];
   std::vector<RecalibratedGroup> out;
-  for (const auto& [group, size] : sizes) {
-    if (size < std::max(kLeastGroup, count + 1)) continue;
-    const auto belongs = [&](const FittedRow& r) { return name(r) == group; };
+  for (const auto& size : sizes) {
+    if (size.second < std::max(kLeastGroup, count + 1)) continue;
+    const auto belongs = [&](const FittedRow& r) { return name(r) == size.first; };
     const FittedRows others = chosen(rows, [&](const FittedRow& r) { return !belongs(r); });
     out.push_back(recalibrated_group(chosen(rows, belongs), count, fitted(start, others)));
   }

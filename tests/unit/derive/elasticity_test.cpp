@@ -89,10 +89,11 @@ void agree(const Trial& t) {
     if (e.one_sided) continue;
     CHECK(e.step == Approx(found == exact.end() ? 0 : found->second).margin(2e-4));
   }
-  for (const auto& [origin, value] : exact) {
-    if (!is_continuous(origin) || std::abs(value) < 1e-9) continue;
-    CAPTURE(origin, value);
-    CHECK(std::any_of(listed.begin(), listed.end(), [&](const Elasticity& e) { return e.origin == origin; }));
+  for (const auto& input : exact) {
+    if (!is_continuous(input.first) || std::abs(input.second) < 1e-9) continue;
+    CAPTURE(input.first, input.second);
+    const auto is_it = [&](const Elasticity& e) { return e.origin == input.first; };
+    CHECK(std::any_of(listed.begin(), listed.end(), is_it));
   }
 }
 

@@ -182,13 +182,13 @@ TEST_CASE("damaged tables are refused or read, and every mistake has a place") {
     state = state * 6364136223846793005U + 1442695040888963407U;
     return static_cast<std::size_t>(state >> 33) % n;
   };
-  constexpr std::string_view kBytes = ",\"\n\r0123456789.-e*;\x01\xff";
+  constexpr std::string_view kLetters = ",\"\n\r0123456789.-e*;\x01\xff";
   for (int round = 0; round < 400; ++round) {
     std::string damaged = text;
     for (std::size_t i = 0; i <= below(4); ++i) {
       const std::size_t at = kHeader.size() / 2 + below(damaged.size() - kHeader.size() / 2);
       if (below(2) == 0)
-        damaged[at] = kBytes[below(kBytes.size())];
+        damaged[at] = kLetters[below(kLetters.size())];
       else
         damaged.erase(at, 1 + below(3));
     }
