@@ -52,7 +52,10 @@ struct Round : problems::Draft {
 
   StackConstants& stack() { return calibration.stacks[static_cast<std::size_t>(recipe.stack)]; }
   PlanCost<double> cost(const Plan& plan) { return evaluate(problem(), plan); }
-  Ledger ledger(const Plan& plan) { return explain(problem(), plan, fullest_stage(problem(), plan)); }
+  Ledger ledger(const Plan& plan) {
+    const Problem asked = problem();  // a second call would replace its specs
+    return explain(asked, plan, fullest_stage(asked, plan));
+  }
 
  private:
   static Figure figure(double v) {
