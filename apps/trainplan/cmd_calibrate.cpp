@@ -66,12 +66,12 @@ int fit_all(const CalibrateOptions& options, const MeasuredTable& table, Issues&
   const FittedRows rows = fitted_rows(table);
   const std::vector<FreeConstant> constants = all_constants(observations_of(rows));
   if (rows.size() <= constants.size())
-    issues.add({.rule = "over-fit",
-                .file = table.origin,
-                .got = std::to_string(rows.size()) + " rows for " + std::to_string(constants.size()) +
-                       " constants",
-                .must = "have more standard rows with a step time than constants are fitted with --all",
-                .hint = "leave --all out: a few constants move then"});
+    issues.add(
+        {.rule = "over-fit",
+         .file = table.origin,
+         .got = std::to_string(rows.size()) + " rows for " + std::to_string(constants.size()) + " constants",
+         .must = "have more standard rows with a step time than constants are fitted with --all",
+         .hint = "leave --all out: a few constants move then"});
   const int status = emit(issues, options.output);
   if (issues.has_errors() || !start) return status;
   const Checked<Calibration> from = with_entries(*start, rows);

@@ -65,7 +65,8 @@ std::size_t timed_rows(const MeasuredTable& table) {
 /// What --held-out and --recalibrated ask, of the shipped table or of one that is named.
 int run_held_out(const ValidateOptions& options) {
   Issues issues;
-  const auto table = options.files.empty() ? shipped_runs(issues) : load_measured(options.files.front(), issues);
+  const auto table =
+      options.files.empty() ? shipped_runs(issues) : load_measured(options.files.front(), issues);
   const auto start = published_calibration(issues), shipped = load_calibration(issues);
   if (options.files.size() > 1)
     issues.add({.rule = "usage",
@@ -75,21 +76,21 @@ int run_held_out(const ValidateOptions& options) {
                 .hint = "join their rows"});
   const FittedRows rows = table ? fitted_rows(*table) : FittedRows{};
   if (table && rows.size() < kLeastFitted)
-    issues.add({.rule = "few-rows",
-                .file = table->origin,
-                .got = std::to_string(rows.size()) + " standard rows with a step time",
-                .must = "have at least " + std::to_string(kLeastFitted) + " to fit constants to a half of them",
-                .hint = "leave the file out: the shipped table is taken"});
+    issues.add(
+        {.rule = "few-rows",
+         .file = table->origin,
+         .got = std::to_string(rows.size()) + " standard rows with a step time",
+         .must = "have at least " + std::to_string(kLeastFitted) + " to fit constants to a half of them",
+         .hint = "leave the file out: the shipped table is taken"});
   const int status = emit(issues, options.output);
   if (issues.has_errors() || !start || !shipped) return status;
   Report r{"validate", "Errors of rows that the constants were not fitted to", Verdict::None, {}, {}};
   r.headline = {"constants fitted anew, from published figures, without the rows that are judged"};
   const auto count = static_cast<std::size_t>(options.recalibrated);
   if (options.held_out > 0)
-    r.sections.push_back(
-        held_out_section(held_out(rows, *start, *shipped, options.held_out), rows.size(), timed_rows(*table)));
-  if (count > 0)
-    r.sections.push_back(recalibrated_section(recalibrated_groups(rows, *start, count), count));
+    r.sections.push_back(held_out_section(held_out(rows, *start, *shipped, options.held_out), rows.size(),
+                                          timed_rows(*table)));
+  if (count > 0) r.sections.push_back(recalibrated_section(recalibrated_groups(rows, *start, count), count));
   return emit(r, options.output);
 }
 
@@ -131,8 +132,9 @@ void add_validate(CLI::App& app, Outcome& outcome) {
                     "also: would it have picked the fastest of several plans?");
   command->add_flag("--rows", options->rows, "show every row of a table");
   command
-      ->add_option("--calibration", options->calibration,
-                   "constants laid over the shipped ones, for tables of measured runs; their bounds are not asked")
+      ->add_option(
+          "--calibration", options->calibration,
+          "constants laid over the shipped ones, for tables of measured runs; their bounds are not asked")
       ->type_name("FILE");
   command
       ->add_option("--held-out", options->held_out,

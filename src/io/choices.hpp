@@ -3,8 +3,8 @@
 #pragma once
 
 #include "reader.hpp"
-#include "trainplan/spec/framework.hpp"
 #include "trainplan/spec/calibration.hpp"
+#include "trainplan/spec/framework.hpp"
 #include "trainplan/spec/run.hpp"
 
 namespace trainplan {
@@ -51,10 +51,9 @@ inline constexpr Named<Stack> kStacks[] = {{"megatron-core", Stack::MegatronCore
                                            {"llm-foundry", Stack::LlmFoundry},
                                            {"jax", Stack::Jax},
                                            {"unknown", Stack::Unknown}};
-inline constexpr Named<AttentionKernel> kAttentionKernels[] = {
-    {"best", AttentionKernel::Best},
-    {"flash-attention-2", AttentionKernel::Flash2},
-    {"triton", AttentionKernel::Triton}};
+inline constexpr Named<AttentionKernel> kAttentionKernels[] = {{"best", AttentionKernel::Best},
+                                                               {"flash-attention-2", AttentionKernel::Flash2},
+                                                               {"triton", AttentionKernel::Triton}};
 inline constexpr Named<CpMode> kCpModes[] = {
     {"ring", CpMode::Ring}, {"all-to-all", CpMode::AllToAll}, {"all-gather", CpMode::AllGather}};
 /// When gradients are reduced; true: after every micro-batch.

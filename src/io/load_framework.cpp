@@ -93,9 +93,8 @@ constexpr std::string_view kLossRowKeys[] = {"kind",         "beside_logits", "b
 constexpr std::string_view kWorkspaceKeys[] = {"base", "last_stage", "grouped"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
 constexpr std::string_view kShardingKeys[] = {
-    "mode",           "title", "flags",   "with_pipeline", "pipeline_keeps_whole", "gathered_units",
-    "gradient_units", "state", "traffic", "notes",         "with_experts",         "gradient_as_weights",
-    "shard_groups"};
+    "mode",  "title",   "flags", "with_pipeline", "pipeline_keeps_whole", "gathered_units", "gradient_units",
+    "state", "traffic", "notes", "with_experts",  "gradient_as_weights",  "shard_groups"};
 constexpr std::string_view kStateKeys[] = {"id",    "symbol", "title", "bytes_per_param", "sharded_over",
                                            "alive", "when",   "group", "source"};
 constexpr std::string_view kTrafficKeys[] = {

@@ -203,7 +203,8 @@ class TableLoader {
       line.fill(column, value.get<std::string>());
     }
     MeasuredRun row = plain_row(line);
-    for (const auto& [column, value] : setup.at("read_as").items()) line.set(column, value.get<std::string>());
+    for (const auto& [column, value] : setup.at("read_as").items())
+      line.set(column, value.get<std::string>());
     row.reading = reading_of(setup);
     row.stage = setup.value("stage", "") == "last" ? kLastStage : kFullestStage;
     row.in_sample = setup.value("in_sample", false);

@@ -45,8 +45,8 @@ inline const Checked<FrameworkProfile>& framework(std::string_view name) {
   return cached<FrameworkProfile>(std::string(name), load_framework);
 }
 inline const Checked<Calibration>& calibration() {
-  return cached<Calibration>(
-      "baseline", [](const std::string&, Issues& issues) { return load_calibration(issues); });
+  return cached<Calibration>("baseline",
+                             [](const std::string&, Issues& issues) { return load_calibration(issues); });
 }
 
 /// What a test asks for: names of shipped files and the batch.

@@ -28,12 +28,10 @@ inline constexpr std::array<BlockNames, kBlockKinds> kBlocks{{
      "recomputed layer with experts"},
 }};
 
-/// Parts of a block's time, forward and backward together; products: matrix products, a part of the kernels;
-/// used: the plan has such blocks.
+/// Parts of a block's time, forward and backward together; products: matrix products, a part of the kernels.
 template <class N>
 struct BlockTime {
   Seconds<N> kernels{}, products{}, tensor{}, context{}, experts{}, again{}, wait{}, total{};
-  bool used = false;
 };
 
 namespace detail {
@@ -89,7 +87,6 @@ BlockTime<typename R::Num> block_time(R& rec, const Inputs<typename R::Num>& in,
   const bool sparse = kind == BlockKind::Sparse || kind == BlockKind::SparseAgain,
              whole = kind == BlockKind::DenseAgain || kind == BlockKind::SparseAgain;
   BlockTime<typename R::Num> out;
-  out.used = true;
   const auto kernels = w.attention_block + (sparse ? w.experts : w.mlp);
   out.kernels = rec.item({n.kernels_id, n.kernels, "kernels, forward and backward"}, kernels.both());
   out.products = rec.item({n.products_id, n.products, "matrix products, forward and backward"},

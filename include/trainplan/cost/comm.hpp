@@ -197,7 +197,7 @@ void context_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& p
   if (plan.cp == 1) return;
   const bool ring = problem.recipe.cp_mode != CpMode::AllToAll;  // a gather moves what a ring does
   const ModelSpec& model = problem.model();
-  const auto groups = plan.tp > model.kv_heads && !model.is_latent() ? in.kv_heads : in.tp;
+  const auto groups = key_value_ways(in, model, plan);
   const auto query = score_width(in, model);
   const auto kv = model.is_latent()
                       ? rec.item({"comm.cp_width", "kv_c", "mean width of expanded keys and values"},

@@ -173,6 +173,16 @@ Count<N> output_width(const ModelInputs<N>& in, const ModelSpec& m) {
   return m.is_latent() ? in.latent_value : in.query;
 }
 
+/// Whether tp ranks hold copies of keys and values: there are more of them than heads to divide.
+inline bool copies_key_values(const ModelSpec& m, const Plan& plan) {
+  return !m.is_latent() && plan.tp > m.kv_heads;
+}
+/// Ranks that the keys and values of a layer are divided over.
+template <class N>
+Count<N> key_value_ways(const Inputs<N>& in, const ModelSpec& m, const Plan& plan) {
+  return copies_key_values(m, plan) ? in.kv_heads : in.tp;
+}
+
 /// Ranks that share the hidden states between blocks: the tp ranks with sequence parallelism, else none.
 template <class N>
 Count<N> hidden_ways(const Inputs<N>& in, const Plan& plan) {

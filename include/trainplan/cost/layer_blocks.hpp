@@ -8,13 +8,6 @@ namespace trainplan {
 
 namespace detail {
 
-/// Ranks that the keys and values of a layer are divided over; more tp ranks than heads hold copies.
-template <class N>
-Count<N> key_value_ways(const Inputs<N>& in, const Problem& problem, const Plan& plan) {
-  const ModelSpec& m = problem.model();
-  return plan.tp > m.kv_heads && !m.is_latent() ? in.kv_heads : in.tp;
-}
-
 /// flops: of the attention of one token in all layers, forward and backward, as far as the kernel counts
 /// them.
 template <Recorder R>
@@ -74,7 +67,7 @@ void attention_block(const LayerKernels<R>& k, const ComputeCost<typename R::Num
     products = latent_products(k, out.latent_up);
     made = (in.latent_query + in.latent_nope + in.latent_value) / in.tp;
   } else {
-    made = in.query / in.tp + 2.0 * in.kv / key_value_ways(in, k.problem, k.plan);
+    made = in.query / in.tp + 2.0 * in.kv / key_value_ways(in, k.problem.model(), k.plan);
     products = k.product(Product::QueryKeyValue, k.tokens, made, in.hidden);
   }
   products = products + k.product(Product::Output, k.tokens, in.hidden, values);
@@ -211,14 +204,14 @@ template <Recorder R>
 LayerWork<typename R::Num> layer_work(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                       const Plan& plan, Tokens<typename R::Num> tokens,
                                       const ComputeCost<typename R::Num>& compute,
+                                      const Rates<typename R::Num>& rates,
                                       Count<typename R::Num> vocabulary) {
   using N = typename R::Num;
   const bool eager = problem.stack().eager && !problem.recipe.compile;
   const auto passes = rec.template in<Count<N>>(
       {"f_eager", "memory passes over those of fused kernels", "stack eager"}, eager ? detail::kEager : 1);
-  const detail::LayerKernels<R> k{
-      rec,   in, problem, plan, tokens, sustained_rates(rec, in, problem), tokens / hidden_ways(in, plan),
-      passes};
+  const detail::LayerKernels<R> k{rec,   in, problem, plan, tokens, rates, tokens / hidden_ways(in, plan),
+                                  passes};
   const ModelSpec& m = problem.model();
   LayerWork<N> out;
   detail::attention_block(k, compute, out);

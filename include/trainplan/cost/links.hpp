@@ -44,8 +44,7 @@ ReachedLink<typename R::Num> reached_link(R& rec, const Problem& problem, GroupS
   const ClusterSpec& cluster = problem.cluster();
   const Link link = link_of(cluster, g);
   const auto hop = figure<Seconds<N>>(rec, "alpha", "hop of a ring inside a node", c.ring_step);
-  const auto rate =
-      figure<BytesPerSec<N>>(rec, "W", name_of(cluster, link), bandwidth_of(cluster, link));
+  const auto rate = figure<BytesPerSec<N>>(rec, "W", name_of(cluster, link), bandwidth_of(cluster, link));
   if (link != Link::Nic)
     return {rate * figure<Count<N>>(rec, "e_up", "share of the link that is reached", c.scale_up_rate), hop};
   const auto share = figure<Count<N>>(rec, "e_nic", "share of a NIC that is reached", c.nic_rate);
@@ -53,11 +52,10 @@ ReachedLink<typename R::Num> reached_link(R& rec, const Problem& problem, GroupS
       {"n_in", "ranks of the group in one scale-up domain", "cluster /scale_up_domain"},
       static_cast<double>(members_inside(g, cluster.scale_up_domain)));
   const bool bridged = cluster.accelerator.scale_up_bandwidth.value > 0 && value_of(inside) > 1;
-  const auto reached =
-      bridged ? ring_rate(figure<BytesPerSec<N>>(rec, "W_up", cluster.accelerator.link,
-                                                 cluster.accelerator.scale_up_bandwidth),
-                          inside, rate, share)
-              : rate * share;
+  const auto reached = bridged ? ring_rate(figure<BytesPerSec<N>>(rec, "W_up", cluster.accelerator.link,
+                                                                  cluster.accelerator.scale_up_bandwidth),
+                                           inside, rate, share)
+                               : rate * share;
   return {reached, hop * rec.template in<Count<N>>(
                              {"f_hop", "hop between nodes over one inside", "nccl-tests"}, kHopBetweenNodes)};
 }

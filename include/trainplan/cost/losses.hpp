@@ -91,6 +91,7 @@ inline constexpr Formula fp8_step_cut{
     []<class N>(Count<N> share, Count<N> cut) { return share * cut; }};
 
 using LossFormulas =
-    Chapter<compute_time, kernel_loss, bubble_loss, recompute_loss, launch_loss, seven_losses, loss_points, first_order_points, time_saved, share_of_step, fp8_step_cut>;
+    Chapter<compute_time, kernel_loss, bubble_loss, recompute_loss, launch_loss, seven_losses, loss_points,
+            first_order_points, time_saved, share_of_step, fp8_step_cut>;
 
 }  // namespace trainplan

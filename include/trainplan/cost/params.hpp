@@ -229,7 +229,7 @@ ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& i
 
   detail::stage_layer_counts(rec, in, problem, plan, stage, out);
   Params<N> replicas{};
-  const bool replicated = !m.is_latent() && plan.tp > m.kv_heads;
+  const bool replicated = copies_key_values(m, plan);
   if (replicated)
     replicas = rec.apply(replicated_key_value, {"params.kv_replicas", "N_kv_rep", ""}, model.key_value,
                          in.kv_heads, in.tp);

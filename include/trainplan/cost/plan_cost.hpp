@@ -8,6 +8,7 @@
 #include "trainplan/cost/compute.hpp"
 #include "trainplan/cost/confidence.hpp"
 #include "trainplan/cost/goodput.hpp"
+#include "trainplan/cost/kernels.hpp"
 #include "trainplan/cost/memory.hpp"
 #include "trainplan/cost/money.hpp"
 #include "trainplan/cost/schedule.hpp"
@@ -43,8 +44,8 @@ namespace detail {
 
 /// What follows from the memory of the stage that is looked at.
 template <Recorder R>
-PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                             const Plan& plan, int stage,
+PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Num>& in,
+                                             const Problem& problem, const Plan& plan, int stage,
                                              const MemoryCost<typename R::Num>& memory) {
   using N = typename R::Num;
   PlanCost<N> out;
@@ -65,11 +66,13 @@ PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Nu
   out.comm =
       comm_cost(rec, in, problem, plan, stage, out.memory.params, act.tokens, act.micro_batches, again_share);
   out.schedule = schedule_cost(rec, in, act.micro_batches);
-  const auto work = layer_work(rec, in, problem, plan, act.tokens, out.compute, out.memory.params.padded_vocabulary);
+  const auto rates = sustained_rates(rec, in, problem);
+  const auto work =
+      layer_work(rec, in, problem, plan, act.tokens, out.compute, rates, out.memory.params.padded_vocabulary);
   const auto traffic = layer_traffic(rec, in, problem, plan, act.tokens, work);
   out.pipeline = pipeline_cost(rec, in, problem, plan, work, traffic, act.micro_batches);
-  out.step = step_cost(rec, in, problem, plan, out.compute, out.comm, out.pipeline, out.memory.params, act.tokens,
-                       act.micro_batches);
+  out.step = step_cost(rec, in, problem, plan, out.compute, rates, out.comm, out.pipeline, out.memory.params,
+                       act.tokens, act.micro_batches);
   out.range = range_cost(rec, problem, plan, out.compute, out.step.step, out.memory.device);
   out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.trained);
   Count<N> share = rec.template in<Count<N>>({"G_p", "goodput (failure rate unknown)", "no failures"}, 1);
@@ -87,9 +90,10 @@ struct FullestStage {
   int stage = 0;
   MemoryCost<double> memory;
 };
-/// Of stages that hold the same kinds of layers the first is the fullest: later ones have fewer micro-batches in
-/// flight.
-inline FullestStage find_fullest(Eval& rec, const Inputs<double>& in, const Problem& problem, const Plan& plan) {
+/// Of stages that hold the same kinds of layers the first is the fullest: later ones have fewer micro-batches
+/// in flight.
+inline FullestStage find_fullest(Eval& rec, const Inputs<double>& in, const Problem& problem,
+                                 const Plan& plan) {
   FullestStage out{0, memory_cost(rec, in, problem, plan, 0)};
   StageKinds kinds;
   for (int s = 1; s < plan.pp; ++s) {

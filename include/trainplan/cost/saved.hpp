@@ -104,7 +104,7 @@ template <Recorder R>
 void grouped_query_tensors(LayerTensors<R>& t) {
   const auto& in = t.in;
   const ModelSpec& m = t.problem.model();
-  const auto groups = t.plan.tp > m.kv_heads ? in.kv_heads : in.tp;
+  const auto groups = key_value_ways(in, m, t.plan);
   if (m.qk_norm != QkNorm::None)
     t.add_both(Tensor::QkNorm, {"activations.layer.qk_norm", "A_qk", "queries and keys before their norms"},
                in.query + in.kv, in.tp);

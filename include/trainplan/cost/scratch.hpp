@@ -83,7 +83,7 @@ WeightShapes<N> layer_shapes(const Inputs<N>& in, const Problem& problem, const 
   if (m.is_latent()) {
     latent_shapes(in, m, out);
   } else {
-    const auto kv = plan.tp > m.kv_heads ? 2.0 * in.kv * in.tp / in.kv_heads : 2.0 * in.kv;
+    const auto kv = copies_key_values(m, plan) ? 2.0 * in.kv * in.tp / in.kv_heads : 2.0 * in.kv;
     out.add({"memory.scratch.qkv", "M_s_qkv", "query, key and value projection"}, in.query + kv, in.hidden,
             in.tp, Split::Rows);
     out.add({"memory.scratch.projection", "M_s_o", "output projection"}, in.hidden, in.query, in.tp,

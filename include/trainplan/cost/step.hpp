@@ -5,6 +5,7 @@
 
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/compute.hpp"
+#include "trainplan/cost/kernels.hpp"
 #include "trainplan/cost/losses.hpp"
 #include "trainplan/cost/pipeline.hpp"
 #include "trainplan/cost/schedule.hpp"
@@ -144,7 +145,8 @@ constexpr Group optimizer_group(Sharding s) {
 /// products in 8 bits or less also the casts of the weights, once a step.
 template <Recorder R>
 Seconds<typename R::Num> optimizer_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                        const Plan& plan, const ParamsCost<typename R::Num>& params) {
+                                        const Plan& plan, const ParamsCost<typename R::Num>& params,
+                                        BytesPerSec<typename R::Num> memory) {
   using N = typename R::Num;
   const Group group = optimizer_group(plan.sharding);
   Params<N> held = params.average / ways(in, group, ParamClass::Dense), cast = params.average;
@@ -153,9 +155,6 @@ Seconds<typename R::Num> optimizer_cost(R& rec, const Inputs<typename R::Num>& i
     cast = cast + params.average_experts;
   }
   const double width = 2 * bytes_of(problem.recipe.gradient) + 8 + 4 * bytes_of(problem.recipe.moments) + 2;
-  const auto memory = figure<BytesPerSec<N>>(rec, "W_hbm", "memory bandwidth",
-                                             problem.cluster().accelerator.memory_bandwidth) *
-                      figure<Count<N>>(rec, "e_mem", "share of it", problem.calibration().time.memory_rate);
   const auto update = rec.apply(
       optimizer_time, {"step.optimizer_update", "t_upd", "optimizer update"}, held,
       rec.template in<BytesPerParam<N>>({"w_o", "bytes of a parameter: gradient, master, moments, weight",
@@ -203,6 +202,7 @@ void product_shares(R& rec, const Inputs<typename R::Num>& in, const PipelineTim
 template <Recorder R>
 StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                     const Plan& plan, const ComputeCost<typename R::Num>& compute,
+                                    const Rates<typename R::Num>& rates,
                                     const CommCost<typename R::Num>& comm,
                                     const PipelineTime<typename R::Num>& pipe,
                                     const ParamsCost<typename R::Num>& params, Tokens<typename R::Num> tokens,
@@ -212,7 +212,7 @@ StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, c
   StepCost<N> out;
   out.compute = rec.item({"step.compute", "T_comp", "kernels of the blocks, mean of the stages"},
                          m * pipe.kernels / in.pp);
-  out.optimizer = detail::optimizer_cost(rec, in, problem, plan, params);
+  out.optimizer = detail::optimizer_cost(rec, in, problem, plan, params, rates.memory);
   out.recompute = rec.item({"step.recompute", "dT_re", "recompute"}, m * pipe.again / in.pp);
   detail::exposed_cost(rec, in, problem, plan, comm, pipe, params, tokens, m, out);
   const auto busy =

@@ -88,7 +88,7 @@ template <Recorder R>
 Bytes<typename R::Num> gathered_context(const StageMemory<R>& s) {
   const ModelSpec& m = s.problem.model();
   const auto width = m.is_latent() ? s.in.latent_query + s.in.latent_value : 2.0 * s.in.kv;
-  const auto ways = s.plan.tp > m.kv_heads && !m.is_latent() ? s.in.kv_heads : s.in.tp;
+  const auto ways = key_value_ways(s.in, m, s.plan);
   return s.rec.apply(activation_tensor,
                      {"memory.gathered_context", "M_kv", "gathered keys and values, with their gradients"},
                      s.act.tokens * s.in.cp, 2.0 * width, s.in.element, ways);
@@ -125,8 +125,7 @@ template <Recorder R>
 void add_layer_backward(const StageMemory<R>& s) {
   using N = typename R::Num;
   const bool rebuilds = value_of(s.act.rebuilt) > 0 || s.problem.recipe.attention == Attention::Unfused ||
-                        gathers_context(s) ||
-                        (s.plan.recompute != Recompute::None && s.is_fully_sharded());
+                        gathers_context(s) || (s.plan.recompute != Recompute::None && s.is_fully_sharded());
   if (!s.mix().dense) return s.live.add_transient(running_layer(s), bit(Phase::LayerBackward));
   const Count<N> up{N(static_cast<double>(s.problem.model().mlp_matrices - 1))};
   const auto mlp = s.rec.apply(

@@ -38,14 +38,6 @@ struct Varied {
 
   explicit Varied(const Problem& p)
       : cluster(p.cluster()), calibration(p.calibration()), recipe(p.recipe), sparse(p.model().is_sparse()) {}
-
-  AcceleratorConstants& accelerator() {
-    const auto found =
-        std::find_if(calibration.accelerators.begin(), calibration.accelerators.end(),
-                     [&](const AcceleratorConstants& a) { return a.id == cluster.accelerator.id; });
-    return found == calibration.accelerators.end() ? calibration.other_accelerator : *found;
-  }
-  StackConstants& stack() { return calibration.stacks[static_cast<std::size_t>(recipe.stack)]; }
 };
 
 /// Where an input stands. number: nullptr where the problem does not know it.
@@ -82,11 +74,11 @@ Place of_time(Varied& v) {
 }
 template <Figure AcceleratorConstants::*F>
 Place of_constants(Varied& v) {
-  return place(v.accelerator().*F);
+  return place(v.calibration.of(v.cluster.accelerator.id).*F);
 }
 template <Figure StackConstants::*F>
 Place of_stack(Varied& v) {
-  return place(v.stack().*F);
+  return place(v.calibration.of(v.recipe.stack).*F);
 }
 inline Place of_imbalance(Varied& v) {
   return v.sparse ? Place{&v.recipe.imbalance, "run /expert_imbalance"} : Place{};

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "trainplan/fit/free_constants.hpp"
-#include "trainplan/spec/validate.hpp"
 
 namespace trainplan {
 
@@ -20,9 +18,9 @@ struct FitOptions {
   int rounds = 30;
   double first_step = 0.2;  // of the logarithm of a constant
   double bound = 0.35, beyond = 0.1;
-  double unit = 0.1;        // an error that counts as its square does
-  double prior = 0.001;     // weight of squared distances from where the constants start
-  double rest = 1e-4;       // a constant whose step is below rests
+  double unit = 0.1;     // an error that counts as its square does
+  double prior = 0.001;  // weight of squared distances from where the constants start
+  double rest = 1e-4;    // a constant whose step is below rests
 };
 
 /// One fit: the constants, and the weighted mean loss that they leave.
@@ -31,20 +29,12 @@ class Fit {
   FitOptions options_;
   std::vector<double> weights_;
   std::vector<double> losses_;  // of every observation
-  Calibration now_;
+  Checked<Calibration> now_;
 
   double loss(double error) const {
     const double e = std::abs(error);
     const double inside = std::min(e, options_.bound);
     return inside * inside / options_.unit + options_.beyond * (e - inside);
-  }
-  static Checked<Calibration> checked(const Calibration& c) {
-    Issues issues;
-    return *Checked<Calibration>::make(c, issues);
-  }
-  static bool legal(const Calibration& c) {
-    Issues issues;
-    return validate(c, issues);
   }
 
   /// A group weighs by the root of its size, up to that of 40 rows.
@@ -58,53 +48,49 @@ class Fit {
       weights_.push_back(std::sqrt(std::min(n, 40.0)) / n / all);
     }
   }
-  double score() const { return std::inner_product(weights_.begin(), weights_.end(), losses_.begin(), 0.0); }
 
   /// Moves one constant when that lowers the score.
   bool tries(const FreeConstant& constant, double step, double start) {
-    Calibration trial = now_;
-    Figure& figure = constant.in(trial);
-    const double before = figure.value;
-    figure.value *= std::exp(step);
-    trial.follow();
-    if (!legal(trial)) return false;
-    const auto pull = [&](double v) { return options_.prior * std::log(v / start) * std::log(v / start); };
-    const Checked<Calibration> constants = checked(trial);
-    double change = pull(figure.value) - pull(before);
+    const auto trial = moved(*now_, constant, step);
+    if (!trial) return false;
+    const auto pull = [&](const Checked<Calibration>& c) {
+      const double distance = std::log(constant.in(*c).value / start);
+      return options_.prior * distance * distance;
+    };
+    double change = pull(*trial) - pull(now_);
     std::vector<double> losses = losses_;
     for (std::size_t i = 0; i < losses.size(); ++i) {
       if (!constant.moves(observations_[i])) continue;
-      losses[i] = loss(observations_[i].error(constants));
+      losses[i] = loss(observations_[i].error(*trial));
       change += weights_[i] * (losses[i] - losses_[i]);
     }
     if (change >= -1e-9) return false;
-    now_ = std::move(trial);
+    now_ = *trial;
     losses_ = std::move(losses);
     return true;
   }
 
  public:
-  Fit(const Calibration& start, std::span<const Observation> observations, FitOptions options = {})
+  Fit(const Checked<Calibration>& start, std::span<const Observation> observations, FitOptions options = {})
       : observations_(observations), options_(options), now_(start) {
     weigh();
-    const Checked<Calibration> constants = checked(start);
-    for (const Observation& o : observations_) losses_.push_back(loss(o.error(constants)));
+    for (const Observation& o : observations_) losses_.push_back(loss(o.error(start)));
   }
 
   /// Searches until the rounds are used up.
   void run(const std::vector<FreeConstant>& constants) {
     std::vector<double> steps(constants.size(), options_.first_step), starts;
-    for (const FreeConstant& c : constants) starts.push_back(c.in(now_).value);
+    for (const FreeConstant& c : constants) starts.push_back(c.in(*now_).value);
     for (int round = 0; round < options_.rounds; ++round)
       for (std::size_t i = 0; i < constants.size(); ++i) {
         if (steps[i] < options_.rest) continue;
-        const bool better = tries(constants[i], steps[i], starts[i]) || tries(constants[i], -steps[i], starts[i]);
+        const bool better =
+            tries(constants[i], steps[i], starts[i]) || tries(constants[i], -steps[i], starts[i]);
         steps[i] *= better ? 1.1 : 0.6;
       }
   }
 
-  const Calibration& constants() const { return now_; }
-  double remaining() const { return score(); }
+  const Checked<Calibration>& constants() const { return now_; }
 };
 
 }  // namespace trainplan

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trainplan/fit/observation.hpp"
 #include "trainplan/spec/calibration_keys.hpp"
+#include "trainplan/spec/validate.hpp"
 
 namespace trainplan {
 
@@ -26,10 +30,8 @@ struct FreeConstant {
   /// The figure; accelerators that share it follow only when the constants are told to.
   Figure& in(Calibration& c) const {
     if (scope == Scope::Global) return c.time.*of_time;
-    if (scope == Scope::Stack) return c.stacks[static_cast<std::size_t>(stack)].*of_stack;
-    const auto found = std::find_if(c.accelerators.begin(), c.accelerators.end(),
-                                    [&](const AcceleratorConstants& a) { return a.id == accelerator; });
-    return (found == c.accelerators.end() ? c.other_accelerator : *found).*of_accelerator;
+    if (scope == Scope::Stack) return c.of(stack).*of_stack;
+    return c.of(accelerator).*of_accelerator;
   }
   const Figure& in(const Calibration& c) const {
     if (scope == Scope::Global) return c.time.*of_time;
@@ -43,6 +45,16 @@ struct FreeConstant {
     return scope == Scope::Global || o.accelerator() == accelerator;
   }
 };
+
+/// The constants with one moved by a step of its logarithm, where that is legal.
+inline std::optional<Checked<Calibration>> moved(const Calibration& c, const FreeConstant& constant,
+                                                 double step) {
+  Calibration trial = c;
+  constant.in(trial).value *= std::exp(step);
+  trial.follow();
+  Issues ignored;
+  return Checked<Calibration>::make(std::move(trial), ignored);
+}
 
 /// The stack that others are slower than: its slowdown is 1, since only products with shares of peak count.
 inline constexpr Stack kReferenceStack = Stack::MegatronCore;
@@ -60,12 +72,12 @@ inline std::vector<FreeConstant> local_constants(std::span<const Observation> ob
   }
   for (const std::string& id : accelerators) {
     const auto add = [&](Figure AcceleratorConstants::*figure, bool low) {
-      out.push_back({.scope = Scope::Accelerator, .accelerator = id, .of_accelerator = figure, .only_low = low});
+      out.push_back(
+          {.scope = Scope::Accelerator, .accelerator = id, .of_accelerator = figure, .only_low = low});
     };
     const auto any = [&](bool low) {
-      return std::any_of(observations.begin(), observations.end(), [&](const Observation& o) {
-        return o.accelerator() == id && o.is_low() == low;
-      });
+      return std::any_of(observations.begin(), observations.end(),
+                         [&](const Observation& o) { return o.accelerator() == id && o.is_low() == low; });
     };
     if (any(false)) add(&AcceleratorConstants::gemm, false);
     if (any(true)) add(&AcceleratorConstants::low_gemm, true);
@@ -104,8 +116,7 @@ struct ConstantPlace {
 
 inline ConstantPlace place_of(const FreeConstant& c) {
   for (const FigureKey<TimeConstants>& k : kTimeKeys)
-    if (c.of_time != nullptr && k.figure == c.of_time)
-      return {{"time", std::string(k.key)}, k.dim, k.share};
+    if (c.of_time != nullptr && k.figure == c.of_time) return {{"time", std::string(k.key)}, k.dim, k.share};
   for (const FigureKey<AcceleratorConstants>& k : kAcceleratorKeys)
     if (c.of_accelerator != nullptr && k.figure == c.of_accelerator)
       return {{"accelerators", c.accelerator.empty() ? "other" : c.accelerator, std::string(k.key)},

@@ -15,7 +15,7 @@ struct Observation {
   Plan plan;
   double measured = 0;  // seconds of a step
   std::string group;
-  int stage = 0;        // the fullest one, whose traffic counts
+  int stage = 0;  // the fullest one, whose traffic counts
 
   Observation(const Problem& p, const Plan& l, double seconds, std::string g)
       : problem(p), plan(l), measured(seconds), group(std::move(g)), stage(fullest_stage(p, l)) {}

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "trainplan/fit/free_constants.hpp"
 #include "trainplan/fit/least_squares.hpp"
-#include "trainplan/spec/validate.hpp"
 
 namespace trainplan {
 
@@ -31,21 +29,11 @@ inline std::vector<FreeConstant> movable_constants(std::span<const Observation> 
   for (const Observation& o : rows) {
     const auto known = [&](const FreeConstant& c) { return c.stack == o.stack(); };
     if (std::any_of(out.begin(), out.end(), known)) continue;
-    out.push_back({.scope = FreeConstant::Scope::Stack,
-                   .stack = o.stack(),
-                   .of_stack = &StackConstants::slowdown});
+    out.push_back(
+        {.scope = FreeConstant::Scope::Stack, .stack = o.stack(), .of_stack = &StackConstants::slowdown});
   }
   out.insert(out.end(), shares.begin(), shares.end());
   return out;
-}
-
-/// The constants with one moved by a step of its logarithm, where that is legal.
-inline std::optional<Checked<Calibration>> moved(const Calibration& c, const FreeConstant& constant, double step) {
-  Calibration trial = c;
-  constant.in(trial).value *= std::exp(step);
-  trial.follow();
-  Issues ignored;
-  return Checked<Calibration>::make(std::move(trial), ignored);
 }
 
 /// Change of the logarithm of a predicted step with that of a constant.
@@ -117,8 +105,8 @@ inline std::vector<FreeConstant> telling_constants(std::span<const Observation> 
 
 namespace detail {
 
-/// The step towards the most likely constants, seen from `now`: squared errors, each over the noise, and squared
-/// distances from the start. odd: an error far beyond the noise is weighed down.
+/// The step towards the most likely constants, seen from `now`: squared errors, each over the noise, and
+/// squared distances from the start. odd: an error far beyond the noise is weighed down.
 inline std::vector<double> likely_step(std::span<const Observation> rows, const Checked<Calibration>& now,
                                        const std::vector<FreeConstant>& constants,
                                        const std::vector<double>& distance, bool odd,

@@ -9,8 +9,8 @@
 
 namespace trainplan {
 
-/// A local file, or the shipped table of that name. Nothing when an error was recorded. constants: a file laid
-/// over the shipped ones; what the shipped runs must keep is then not asked.
+/// A local file, or the shipped table of that name. Nothing when an error was recorded. constants: a file
+/// laid over the shipped ones; what the shipped runs must keep is then not asked.
 std::optional<MeasuredTable> load_measured(std::string_view name_or_path, Issues& issues,
                                            std::string_view constants = {});
 std::optional<MeasuredTable> load_measured_text(std::string_view text, std::string_view file, Issues& issues,

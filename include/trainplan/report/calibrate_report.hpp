@@ -75,8 +75,9 @@ inline Report calibrate_report(const CalibrationAnswer& a, const CalibrationFile
   if (!written) r.verdict = Verdict::Failed;
   const auto share = [](double x) { return Value{x, Unit::Share}; };
   const double before = a.mean(&CalibratedRow::before), left_out = a.mean(&CalibratedRow::left_out);
-  r.headline = {written ? "mean error of " : "failed: not written, since rows are predicted worse from the "
-                                             "others than before: mean error of ",
+  r.headline = {written ? "mean error of "
+                        : "failed: not written, since rows are predicted worse from the "
+                          "others than before: mean error of ",
                 Value{static_cast<double>(a.rows.size())},
                 " steps ",
                 share(before),
@@ -88,7 +89,8 @@ inline Report calibrate_report(const CalibrationAnswer& a, const CalibrationFile
   if (written) r.headline.emplace_back("; " + detail::written_text(file));
   Section constants{"moved", "Constants that these rows tell apart", {}};
   if (a.moved.empty() || detail::nothing_changed(a))
-    constants.blocks.push_back(Notes{"unchanged", {{"nothing changes: the constants fit these rows as they are"}}});
+    constants.blocks.push_back(
+        Notes{"unchanged", {{"nothing changes: the constants fit these rows as they are"}}});
   constants.blocks.push_back(detail::moved_table(*a.before, *a.after, a.moved));
   r.sections.push_back(std::move(constants));
   r.sections.push_back({"errors", "Errors of step times", {detail::calibrated_rows(a.rows)}});
@@ -111,14 +113,19 @@ inline Report fit_report(const FittedRows& rows, const Checked<Calibration>& sta
     std::vector<double> list;
     for (const FittedRow& row : rows) list.push_back(row.error(c));
     const ErrorSummary s = summary_of(list);
-    errors.rows.push_back({std::string(name), Value{static_cast<double>(s.rows)}, Value{s.median, Unit::Share},
-                           Value{s.mean, Unit::Share}, Value{s.p90, Unit::Share}});
+    errors.rows.push_back({std::string(name), Value{static_cast<double>(s.rows)},
+                           Value{s.median, Unit::Share}, Value{s.mean, Unit::Share},
+                           Value{s.p90, Unit::Share}});
     return s;
   };
   add("published figures", start);
   const ErrorSummary after = add("fitted", end);
-  r.headline = {"median error of ", Value{static_cast<double>(after.rows)}, " steps ",
-                Value{after.median, Unit::Share}, ", mean ", Value{after.mean, Unit::Share},
+  r.headline = {"median error of ",
+                Value{static_cast<double>(after.rows)},
+                " steps ",
+                Value{after.median, Unit::Share},
+                ", mean ",
+                Value{after.mean, Unit::Share},
                 ", in sample; " + detail::written_text(file)};
   const std::vector<FreeConstant> all = all_constants(observations_of(rows));
   r.sections.push_back({"errors", "", {std::move(errors)}});

@@ -110,8 +110,7 @@ inline bool judge_rows(const FittedRows& rows, const Checked<Calibration>& c, co
 inline CalibrationAnswer calibrated(const Checked<Calibration>& shipped, const FittedRows& rows,
                                     const RecalibrationOptions& options = {}) {
   Issues ignored;
-  const auto start =
-      Checked<Calibration>::make(with_own_constants(*shipped, accelerators_of(rows)), ignored);
+  const auto start = Checked<Calibration>::make(with_own_constants(*shipped, accelerators_of(rows)), ignored);
   std::vector<Observation> steps;
   for (const FittedRow& r : rows) steps.push_back(r.observation.with(*start));
   std::vector<FreeConstant> free = telling_constants(steps, *start, rows.size() - 1, options);

@@ -75,7 +75,8 @@ inline Checked<Calibration> with_entries(const Checked<Calibration>& c, const Fi
 
 inline constexpr int kFitRounds = 60;
 
-/// Every constant that measured steps tell: those of the accelerators and stacks of the rows, and of all runs.
+/// Every constant that measured steps tell: those of the accelerators and stacks of the rows, and of all
+/// runs.
 inline std::vector<FreeConstant> all_constants(const std::vector<Observation>& observations) {
   std::vector<FreeConstant> out = local_constants(observations);
   for (FreeConstant& c : global_constants()) out.push_back(std::move(c));
@@ -90,10 +91,9 @@ inline Checked<Calibration> fitted(const Checked<Calibration>& start, const Fitt
   for (const FittedRow& r : rows) observations.push_back(r.observation.with(own));
   FitOptions options;
   options.rounds = rounds;
-  Fit fit(*own, observations, options);
+  Fit fit(own, observations, options);
   fit.run(all_constants(observations));
-  Issues ignored;
-  return *Checked<Calibration>::make(fit.constants(), ignored);
+  return fit.constants();
 }
 
 }  // namespace trainplan

@@ -22,8 +22,8 @@ struct HeldOutClass {
 };
 inline constexpr HeldOutClass kHeldOutClasses[] = {
     {"dense, stack calibrated",
-     [](const FittedRow& r) { return !r.row->sparse && r.observation.stack() != Stack::Unknown; }, 0.06, 0.075,
-     0.15},
+     [](const FittedRow& r) { return !r.row->sparse && r.observation.stack() != Stack::Unknown; }, 0.06,
+     0.075, 0.15},
     {"dense", [](const FittedRow& r) { return !r.row->sparse; }, 0.09, 0.12},
     {"dense, vtrain-multi", [](const FittedRow& r) { return r.row->source == "vtrain-multi"; }, 0, 0.1},
     {"dense, vtrain-single", [](const FittedRow& r) { return r.row->source == "vtrain-single"; }, 0, 0.12},
@@ -37,7 +37,9 @@ struct SplitErrors {
   void add(const ErrorSummary& s) {
     if (s.rows == 0) return;
     const auto n = static_cast<double>(splits++);
-    const auto average = [&](double& mean_so_far, double x) { mean_so_far = (mean_so_far * n + x) / (n + 1); };
+    const auto average = [&](double& mean_so_far, double x) {
+      mean_so_far = (mean_so_far * n + x) / (n + 1);
+    };
     average(rows, static_cast<double>(s.rows));
     average(median, s.median);
     average(mean, s.mean);

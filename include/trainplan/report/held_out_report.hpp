@@ -17,18 +17,19 @@ inline Value held_share(double x) { return {x, Unit::Share}; }
 inline Cell goal(double x) { return x > 0 ? Cell{held_share(x)} : Cell{}; }
 
 inline Table class_table(const HeldOut& h) {
-  Table t{"classes",
-          "Means over " + std::to_string(h.splits) + " splits: constants fitted to one half, errors of the other",
-          {{"class", "rows"},
-           {"rows", "of a half"},
-           {"median", "median error"},
-           {"median_target", "target"},
-           {"mean", "mean"},
-           {"mean_target", "target"},
-           {"p90", "9 of 10 below"},
-           {"p90_target", "target"},
-           {"holds", "holds"}},
-          {}};
+  Table t{
+      "classes",
+      "Means over " + std::to_string(h.splits) + " splits: constants fitted to one half, errors of the other",
+      {{"class", "rows"},
+       {"rows", "of a half"},
+       {"median", "median error"},
+       {"median_target", "target"},
+       {"mean", "mean"},
+       {"mean_target", "target"},
+       {"p90", "9 of 10 below"},
+       {"p90_target", "target"},
+       {"holds", "holds"}},
+      {}};
   for (const auto& [c, e] : h.classes) {
     if (e.splits == 0) continue;
     const auto within = [](double x, double target) { return target == 0 || x <= target; };
@@ -40,10 +41,15 @@ inline Table class_table(const HeldOut& h) {
 }
 
 inline Table coverage_table(const HeldOut& h) {
-  Table t{"coverage",
-          "Held-out rows inside their 80 % ranges, groups of at least " + std::to_string(kCoverageRows) + " rows",
-          {{"by", "by"}, {"group", "group"}, {"rows", "rows"}, {"inside", "inside the range"}, {"holds", "72 to 90 %"}},
-          {}};
+  Table t{
+      "coverage",
+      "Held-out rows inside their 80 % ranges, groups of at least " + std::to_string(kCoverageRows) + " rows",
+      {{"by", "by"},
+       {"group", "group"},
+       {"rows", "rows"},
+       {"inside", "inside the range"},
+       {"holds", "72 to 90 %"}},
+      {}};
   for (const GroupCoverage& g : h.coverage)
     t.rows.push_back({g.by, g.group, Value{static_cast<double>(g.rows)}, held_share(g.share()), g.holds()});
   return t;
@@ -87,9 +93,9 @@ inline Table recalibrated_table(const std::vector<RecalibratedGroup>& groups) {
            {"drawn", "after"}},
           {}};
   for (const RecalibratedGroup& g : groups)
-    t.rows.push_back({g.source, g.accelerator, g.stack, Value{static_cast<double>(g.rows)}, held_share(g.before),
-                      held_share(g.after), g.after <= g.before + kWorseAllowed, g.outcome,
-                      held_share(g.drawn_before), held_share(g.drawn)});
+    t.rows.push_back({g.source, g.accelerator, g.stack, Value{static_cast<double>(g.rows)},
+                      held_share(g.before), held_share(g.after), g.after <= g.before + kWorseAllowed,
+                      g.outcome, held_share(g.drawn_before), held_share(g.drawn)});
   return t;
 }
 
@@ -109,7 +115,8 @@ inline Section held_out_section(const HeldOut& h, std::size_t scored, std::size_
 }
 
 inline Section recalibrated_section(const std::vector<RecalibratedGroup>& groups, std::size_t count) {
-  Section s{"recalibrated", std::to_string(count) + " rows of a source, accelerator and stack given to calibrate",
+  Section s{"recalibrated",
+            std::to_string(count) + " rows of a source, accelerator and stack given to calibrate",
             {}};
   double before = 0, after = 0, drawn = 0;
   for (const RecalibratedGroup& g : groups) {
@@ -117,14 +124,14 @@ inline Section recalibrated_section(const std::vector<RecalibratedGroup>& groups
     after += g.after / static_cast<double>(groups.size());
     drawn += g.drawn / static_cast<double>(groups.size());
   }
-  s.blocks.push_back(Facts{
-      "means",
-      {{"before", "mean of the medians before", detail::held_share(before),
-        "constants fitted to all rows but those of the group", ""},
-       {"after", "after", detail::held_share(after),
-        after <= kRecalibratedTarget ? "target 7 %: holds" : "target 7 %: does not hold", ""},
-       {"drawn", "after, rows at random", detail::held_share(drawn),
-        "mean of " + std::to_string(kRowDraws) + " draws of " + std::to_string(count) + " rows", ""}}});
+  s.blocks.push_back(
+      Facts{"means",
+            {{"before", "mean of the medians before", detail::held_share(before),
+              "constants fitted to all rows but those of the group", ""},
+             {"after", "after", detail::held_share(after),
+              after <= kRecalibratedTarget ? "target 7 %: holds" : "target 7 %: does not hold", ""},
+             {"drawn", "after, rows at random", detail::held_share(drawn),
+              "mean of " + std::to_string(kRowDraws) + " draws of " + std::to_string(count) + " rows", ""}}});
   s.blocks.push_back(detail::recalibrated_table(groups));
   return s;
 }

@@ -31,8 +31,7 @@ inline std::string launch_number(const Trial& t, std::string_view field) {
   if (field == "shard_degree" && p.shard % p.cp == 0) return number(p.shard / p.cp);
   if (field == "replicate_degree" && p.sharding == Sharding::Hsdp)
     return number(std::int64_t{p.dp} * p.cp / p.shard);
-  if (field == "optimizer_instances" && p.sharding == Sharding::Zero1 &&
-      p.shard < std::int64_t{p.dp} * p.cp)
+  if (field == "optimizer_instances" && p.sharding == Sharding::Zero1 && p.shard < std::int64_t{p.dp} * p.cp)
     return number(std::int64_t{p.dp} * p.cp / p.shard);
   if (field == "micro_batch" || (field == "pipeline_micro_batch" && p.pp > 1)) return number(p.micro_batch);
   const Recipe& r = t.problem.recipe;

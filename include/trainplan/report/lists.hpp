@@ -259,7 +259,8 @@ inline Table accelerator_constants(const Calibration& c) {
   };
   for (const AcceleratorConstants& a : c.accelerators) add(a.id, a);
   add("other", c.other_accelerator);
-  return Table{"accelerators", "",
+  return Table{"accelerators",
+               "",
                {{"id", "accelerator"},
                 {"gemm", "matrix products, 16 bits"},
                 {"low_gemm", "fp8, fp4"},
@@ -276,7 +277,8 @@ inline Table stack_constants(const Calibration& c) {
                     known(s.slowdown, Unit::Count), known(s.expert_overhead, Unit::Time),
                     std::string(name_of(s.attention)), s.eager, source_of(s.slowdown)});
   }
-  return Table{"stacks", "",
+  return Table{"stacks",
+               "",
                {{"id", "stack"},
                 {"host_per_layer", "host time of a layer"},
                 {"slowdown", "step over the model"},
@@ -294,8 +296,10 @@ Table range_table(std::string key, std::string title, const std::string_view (&n
   for (std::size_t i = 0; i < K; ++i)
     rows.push_back({Code{std::string(names[i])}, std::string(titles[i]), known(classes[i].low, Unit::Count),
                     known(classes[i].high, Unit::Count), source_of(classes[i].low)});
-  return {std::move(key), std::move(title),
-          {{"class", "class"}, {"title", "runs"}, {"low", "low"}, {"high", "high"}, {"source", "source"}}, rows};
+  return {std::move(key),
+          std::move(title),
+          {{"class", "class"}, {"title", "runs"}, {"low", "low"}, {"high", "high"}, {"source", "source"}},
+          rows};
 }
 
 /// Classes of predictions with what was measured over what is predicted at the ends of their ranges.
@@ -305,7 +309,8 @@ inline std::vector<Block> range_tables(const ErrorRanges& r) {
                        known(r.accelerator.low, Unit::Count), known(r.accelerator.high, Unit::Count),
                        source_of(r.accelerator.low)});
   return {Facts{"level",
-                {{"confidence", "share of runs inside", known(r.confidence, Unit::Share), r.confidence.source, ""}}},
+                {{"confidence", "share of runs inside", known(r.confidence, Unit::Share), r.confidence.source,
+                  ""}}},
           std::move(time), range_table("memory", "Memory", kMemoryClassNames, kMemoryClassTitles, r.memory)};
 }
 
@@ -313,7 +318,10 @@ inline std::vector<Block> range_tables(const ErrorRanges& r) {
 
 /// The ranges alone.
 inline Report range_list_report(const Calibration& c) {
-  return {"list", "Ranges: measured over predicted", Verdict::None, {},
+  return {"list",
+          "Ranges: measured over predicted",
+          Verdict::None,
+          {},
           {Section{"ranges", "", detail::range_tables(c.ranges)}}};
 }
 

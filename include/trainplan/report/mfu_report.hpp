@@ -20,10 +20,7 @@ inline Section mfu_input_section(const Problem& problem, const std::vector<Setti
                                  const MfuQuestion& question) {
   Section s{"inputs", "Inputs and defaults", {}};
   const ClusterSpec& c = problem.cluster();
-  Facts f{"files", {}};
-  f.facts.push_back({"model", "model", problem.model().name, problem.model().origin, ""});
-  f.facts.push_back({"cluster", "cluster",
-                     c.name + ": " + std::to_string(c.gpus()) + " x " + c.accelerator.name, c.origin, ""});
+  Facts f = model_and_cluster(problem);
   const double peak = question.peak.value_or(c.accelerator.bf16_dense.value);
   f.facts.push_back({"peak", "dense bf16 peak of a GPU", Value{peak, Unit::FlopRate},
                      question.peak ? "option --peak" : c.accelerator.bf16_dense.source, ""});

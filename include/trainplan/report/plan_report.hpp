@@ -63,13 +63,18 @@ inline Fact constants_fact(const Calibration& c) {
   return {"constants", "constants", "baseline, with " + c.overlay, c.overlay, ""};
 }
 
+/// What the run is about: which model on which GPUs.
+inline Facts model_and_cluster(const Problem& problem) {
+  const ClusterSpec& c = problem.cluster();
+  return {"files",
+          {{"model", "model", problem.model().name, problem.model().origin, ""},
+           {"cluster", "cluster", c.name + ": " + std::to_string(c.gpus()) + " x " + c.accelerator.name,
+            c.origin, ""}}};
+}
+
 inline Section input_section(const Problem& problem, const std::vector<Setting>& settings) {
   Section s{"inputs", "Inputs and defaults", {}};
-  const ClusterSpec& c = problem.cluster();
-  Facts f{"files", {}};
-  f.facts.push_back({"model", "model", problem.model().name, problem.model().origin, ""});
-  f.facts.push_back({"cluster", "cluster",
-                     c.name + ": " + std::to_string(c.gpus()) + " x " + c.accelerator.name, c.origin, ""});
+  Facts f = model_and_cluster(problem);
   f.facts.push_back({"framework", "framework", problem.profile().id + " " + problem.profile().version,
                      problem.profile().origin, ""});
   f.facts.push_back(constants_fact(problem.calibration()));

@@ -27,7 +27,9 @@ inline Rows makeup_of(const FittedRows& rows, const Checked<Calibration>& c) {
                           .accelerator = o.accelerator(),
                           .of_accelerator = figure});
     };
-    const auto of_time = [&](Figure TimeConstants::*figure) { return sensitivity(o, c, {.of_time = figure}); };
+    const auto of_time = [&](Figure TimeConstants::*figure) {
+      return sensitivity(o, c, {.of_time = figure});
+    };
     const double host = sensitivity(o, c,
                                     {.scope = FreeConstant::Scope::Stack,
                                      .stack = o.stack(),

@@ -67,11 +67,18 @@ struct Calibration {
   std::array<StackConstants, kStackCount> stacks;
   ErrorRanges ranges;
 
-  const AcceleratorConstants& of(std::string_view accelerator) const {
-    for (const AcceleratorConstants& a : accelerators)
+ private:
+  /// Of constants that may be changed, or may not.
+  template <class Self>
+  static auto& find(Self& self, std::string_view accelerator) {
+    for (auto& a : self.accelerators)
       if (a.id == accelerator) return a;
-    return other_accelerator;
+    return self.other_accelerator;
   }
+
+ public:
+  const AcceleratorConstants& of(std::string_view accelerator) const { return find(*this, accelerator); }
+  AcceleratorConstants& of(std::string_view accelerator) { return find(*this, accelerator); }
   /// Accelerators that share the constants of another one take them over, through any number of such names.
   void follow() {
     for (AcceleratorConstants& a : accelerators) {
@@ -84,6 +91,7 @@ struct Calibration {
     }
   }
   const StackConstants& of(Stack stack) const { return stacks[static_cast<std::size_t>(stack)]; }
+  StackConstants& of(Stack stack) { return stacks[static_cast<std::size_t>(stack)]; }
 };
 
 }  // namespace trainplan

@@ -39,10 +39,14 @@ enum class Stack : std::uint8_t {
   Jax,
   Unknown
 };
-inline constexpr std::string_view kStackNames[] = {
-    "megatron-core", "megatron-lm-2022",    "megatron-deepspeed",
-    "torchtitan",    "torchtitan-compiled", "llm-foundry",
-    "jax",           "unknown"};
+inline constexpr std::string_view kStackNames[] = {"megatron-core",
+                                                   "megatron-lm-2022",
+                                                   "megatron-deepspeed",
+                                                   "torchtitan",
+                                                   "torchtitan-compiled",
+                                                   "llm-foundry",
+                                                   "jax",
+                                                   "unknown"};
 constexpr std::string_view name_of(Stack s) { return kStackNames[static_cast<int>(s)]; }
 
 }  // namespace trainplan

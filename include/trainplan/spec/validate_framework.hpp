@@ -39,8 +39,7 @@ inline void validate_width(Validator& v, const std::string& at, Width width, dou
   if (width == Width::Fixed) v.real(at + "/bytes_per_param", bytes, 0.125, kMaxBytesPerParam);
 }
 
-inline void validate_group(Validator& v, const std::string& pointer, Group group,
-                           const ShardingRows& rows) {
+inline void validate_group(Validator& v, const std::string& pointer, Group group, const ShardingRows& rows) {
   const bool inner = group == Group::Shard || group == Group::Replicate;
   if (inner && rows.mode != Sharding::Hsdp && !rows.shard_groups)
     v.fail({.rule = "group-needs-hsdp",

@@ -11,7 +11,22 @@
 
 namespace trainplan {
 
-enum class Op : std::uint8_t { Input, Named, Literal, Add, Sub, Mul, Div, Max, Min, Pow, Sqrt, Log2, Ceil, Floor };
+enum class Op : std::uint8_t {
+  Input,
+  Named,
+  Literal,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Max,
+  Min,
+  Pow,
+  Sqrt,
+  Log2,
+  Ceil,
+  Floor
+};
 
 /// Name of a leaf or of a named result. origin: the JSON pointer of an input, the id of a named result.
 struct Label {

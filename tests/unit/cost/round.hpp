@@ -50,7 +50,7 @@ struct Round : problems::Draft {
     }
   }
 
-  StackConstants& stack() { return calibration.stacks[static_cast<std::size_t>(recipe.stack)]; }
+  StackConstants& stack() { return calibration.of(recipe.stack); }
   PlanCost<double> cost(const Plan& plan) { return evaluate(problem(), plan); }
   Ledger ledger(const Plan& plan) {
     const Problem asked = problem();  // a second call would replace its specs

@@ -110,9 +110,8 @@ TEST_CASE("standard, flagged and nonstandard rows are told apart, and skipped on
   REQUIRE(groups != nullptr);
   std::vector<std::string> names;
   for (const auto& row : groups->rows) names.push_back(std::get<std::string>(row[1]));
-  CHECK(names ==
-        std::vector<std::string>{"standard rows", "lab", "H100", "bf16", "dense", "dense-one-node", "flagged",
-                                 "nonstandard"});
+  CHECK(names == std::vector<std::string>{"standard rows", "lab", "H100", "bf16", "dense", "dense-one-node",
+                                          "flagged", "nonstandard"});
   CHECK(table_of(r, "skipped")->rows.size() == 1);
   CHECK(table_of(r, "rows")->rows.size() == 4);
   CHECK(table_of(r, "contests") == nullptr);

@@ -110,10 +110,8 @@ inline constexpr std::array kSequenceRules{
          .field = "cp_mode",
          .also = "cp",
          .must = "be a mode of the framework when cp is above 1",
-         .keeps =
-             [](const Problem& x, const Plan& p) {
-               return p.cp == 1 || offers(x.profile().rules, x.recipe.cp_mode);
-             },
+         .keeps = [](const Problem& x,
+                     const Plan& p) { return p.cp == 1 || offers(x.profile().rules, x.recipe.cp_mode); },
          .numbers =
              [](const Problem& x, const Plan& p) {
                return std::string(name_of(x.recipe.cp_mode)) + ", cp " + text(p.cp);
