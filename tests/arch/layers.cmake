@@ -1,19 +1,20 @@
 # Fails when a file of ROOT includes a layer that is not to its left, or a library where none may be.
-# base < trace < spec < plan < cost < catalog < derive < fit < report < { io, render } < apps
+# base < trace < spec < plan < sim < cost < catalog < derive < fit < report < { io, render } < apps
 cmake_minimum_required(VERSION 3.25)
 
 set(rank_base 0)
 set(rank_trace 1)
 set(rank_spec 2)
 set(rank_plan 3)
-set(rank_cost 4)
-set(rank_catalog 5)
-set(rank_derive 6)
-set(rank_fit 7)
-set(rank_report 8)
-set(rank_io 9)
-set(rank_render 9)
-set(rank_apps 10)
+set(rank_sim 4)
+set(rank_cost 5)
+set(rank_catalog 6)
+set(rank_derive 7)
+set(rank_fit 8)
+set(rank_report 9)
+set(rank_io 10)
+set(rank_render 10)
+set(rank_apps 11)
 
 set(errors 0)
 set(arrows 0)

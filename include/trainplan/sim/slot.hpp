@@ -13,7 +13,8 @@ using Ticks = std::int64_t;
 /// Backward is InputGradient and WeightGradient in one.
 enum class Work : std::uint8_t { Forward, Backward, InputGradient, WeightGradient };
 
-/// Work on one micro-batch for one chunk of the stage's layers; with two directions the chunk is the direction.
+/// Work on one micro-batch for one chunk of the stage's layers; with two directions the chunk is the
+/// direction.
 struct Pass {
   Work work = Work::Forward;
   int micro_batch = 0;
@@ -39,16 +40,16 @@ using Orders = std::vector<std::vector<Sequence>>;
 
 /// How the layers of the model lie on the stages.
 enum class Placement : std::uint8_t {
-  Linear,        ///< stage g holds chunk g of the model
-  Loop,          ///< virtual stage q lies on stage q mod p as its chunk q div p
-  Vee,           ///< virtual stage q < p lies on stage q as chunk 0, the others on stage 2p - 1 - q as chunk 1
+  Linear,  ///< stage g holds chunk g of the model
+  Loop,    ///< virtual stage q lies on stage q mod p as its chunk q div p
+  Vee,     ///< virtual stage q < p lies on stage q as chunk 0, the others on stage 2p - 1 - q as chunk 1
   TwoDirections  ///< two copies: direction 0 enters at stage 0, direction 1 at stage p - 1
 };
 
 /// Ticks of a full stage (all its chunks, or one of its two copies), for each stage; of a message between
 /// neighbours.
 struct Durations {
-  std::vector<Ticks> forward, input_gradient, weight_gradient;
+  std::vector<Ticks> forward{}, input_gradient{}, weight_gradient{};
   Ticks transfer = 0;
 };
 
@@ -60,7 +61,7 @@ struct Shape {
   int lead = 0;        ///< further forwards of the warm-up (1 where experts' exchanges overlap; interleaved)
   double memory = 0;   ///< activation sets of a stage that may be alive (memory-limited orders)
   double after_x = 1;  ///< share of a set that stays alive between X and W
-  Durations durations;
+  Durations durations{};
 };
 
 }  // namespace trainplan::sim
