@@ -56,3 +56,12 @@ TEST_CASE("dualpipev holds 2p + 1 chunk sets on every stage and idles as publish
       CHECK(timeline.makespan == 30 * m + 10 * (p - 1));
     }
 }
+
+TEST_CASE("dualpipe and dualpipev refuse what does not fill their steps, with the nearest that does") {
+  CHECK(halves_meet(equal_shape(5, 20))->nearest == 6);
+  CHECK(halves_meet(equal_shape(4, 6))->nearest == 8);
+  CHECK(halves_meet(equal_shape(4, 9))->nearest == 10);
+  CHECK_FALSE(halves_meet(equal_shape(4, 10)));
+  CHECK(fills_the_pairs(equal_shape(4, 7))->nearest == 8);
+  CHECK_FALSE(fills_the_pairs(equal_shape(4, 9)));
+}

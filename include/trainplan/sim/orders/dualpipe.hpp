@@ -5,8 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <optional>
+#include <string>
 
-#include "trainplan/sim/slot.hpp"
+#include "trainplan/sim/schedule.hpp"
 
 namespace trainplan::sim {
 
@@ -128,30 +130,42 @@ class DualPipeStage {
 
 }  // namespace detail
 
-/// 2412.19437 and the steps of its repository. Stages and micro-batches are even, and micro-batches >= 2 *
-/// stages.
+/// 2412.19437 and the steps of its repository. Each half of the stages is the near one of its own direction.
 inline Orders dualpipe(const Shape& shape) {
-  Orders orders;
-  for (int g = 0; g < shape.stages; ++g) {
-    const bool first_half = g < shape.stages / 2;
-    orders.push_back({detail::DualPipeStage({.depth = shape.stages / 2,
-                                             .distance = std::min(g, shape.stages - 1 - g),
-                                             .micro_batches = shape.micro_batches / 2,
-                                             .near = first_half ? 0 : 1})
-                          .write()});
-  }
-  return orders;
+  return one_sequence_each(shape, [&](int g) {
+    const int half = shape.stages / 2;
+    return detail::DualPipeStage({.depth = half,
+                                  .distance = std::min(g, shape.stages - 1 - g),
+                                  .micro_batches = shape.micro_batches / 2,
+                                  .near = g < half ? 0 : 1})
+        .write();
+  });
 }
 
-/// One half of DualPipe folded into a V: one copy of the parameters. Micro-batches >= 2 * stages.
+/// One half of DualPipe folded into a V: one copy of the parameters.
 inline Orders dualpipev(const Shape& shape) {
-  Orders orders;
-  for (int g = 0; g < shape.stages; ++g)
-    orders.push_back(
-        {detail::DualPipeStage(
-             {.depth = shape.stages, .distance = g, .micro_batches = shape.micro_batches, .near = 0})
-             .write()});
-  return orders;
+  return one_sequence_each(shape, [&](int g) {
+    return detail::DualPipeStage(
+               {.depth = shape.stages, .distance = g, .micro_batches = shape.micro_batches, .near = 0})
+        .write();
+  });
+}
+
+/// The steps before the pairs take two micro-batches for each stage.
+inline std::optional<Refusal> fills_the_pairs(const Shape& s) {
+  const int least = 2 * s.stages;
+  if (s.micro_batches >= least) return {};
+  return Refusal{"micro_batches", s.micro_batches, "be at least 2 x stages = " + std::to_string(least),
+                 least};
+}
+
+inline std::optional<Refusal> halves_meet(const Shape& s) {
+  if (s.stages % 2 != 0)
+    return Refusal{"stages", s.stages, "be even, half of them before the middle", s.stages + 1};
+  if (auto refusal = fills_the_pairs(s)) return refusal;
+  if (s.micro_batches % 2 == 0) return {};
+  return Refusal{"micro_batches", s.micro_batches, "be even, half of them for each direction",
+                 s.micro_batches + 1};
 }
 
 }  // namespace trainplan::sim

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <vector>
 
-#include "trainplan/sim/slot.hpp"
+#include "trainplan/sim/schedule.hpp"
 
 namespace trainplan::sim {
 
@@ -194,18 +195,24 @@ class ZbAutoRun {
 
 }  // namespace detail
 
-/// 2401.10241, section 3.1: the shortest span of eight runs. `memory` counts sets, and is at least 1.
+/// 2401.10241, section 3.1: the shortest span of eight runs. Shape::memory is the limit.
 inline Orders zb_auto(const Shape& shape) {
   Orders best;
   Ticks shortest = std::numeric_limits<Ticks>::max();
   for (int bits = 0; bits < 8; ++bits) {
-    detail::ZbAutoRun run(shape, {(bits & 4) != 0, (bits & 2) != 0, (bits & 1) != 0});
+    detail::ZbAutoRun run(
+        shape, {.early = (bits & 4) != 0, .keep_lead = (bits & 2) != 0, .greedy = (bits & 1) != 0});
     run.run();
     if (run.longest_span() > shortest) continue;
     shortest = run.longest_span();
     best = run.orders();
   }
   return best;
+}
+
+inline std::optional<Refusal> holds_a_set(const Shape& s) {
+  if (s.memory >= 1) return {};
+  return Refusal{"memory", static_cast<int>(s.memory), "hold at least one activation set", 1};
 }
 
 }  // namespace trainplan::sim

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "trainplan/sim/slot.hpp"
+#include "trainplan/sim/schedule.hpp"
 
 namespace trainplan::sim {
 
@@ -86,9 +86,7 @@ class ZbvStage {
 
 /// 2401.10241, section 6: no bubble and p sets on every stage when F, X and W take the same time.
 inline Orders zbv(const Shape& shape) {
-  Orders orders;
-  for (int g = 0; g < shape.stages; ++g) orders.push_back({detail::ZbvStage(shape, g).write()});
-  return orders;
+  return one_sequence_each(shape, [&](int g) { return detail::ZbvStage(shape, g).write(); });
 }
 
 }  // namespace trainplan::sim
