@@ -85,7 +85,9 @@ bool holds(const std::string& relation, double got, double expected, double slac
 
 File::File(const std::string& name)
     : doc_(read(std::string(TRAINPLAN_ROOT "/tests/oracle/") + name)),
+      timelines_(doc_.value("timelines", json::object())),
       cases_(doc_.at("cases")),
+      pipelines_(timelines_),
       anchors_(anchors()) {}
 
 std::set<std::string> File::called() const {
@@ -132,6 +134,14 @@ Value File::calc(const json& via) {
   return run(*entry, values);
 }
 
+/// A budget is a quantity.
+Value File::metric(const json& via) {
+  json asked = via;
+  if (via.contains("budget")) asked["budget"] = evaluate(via.at("budget")).number;
+  const auto [number, dim] = pipeline(via.at("timeline")).metric(asked);
+  return {number, dim, dim == kCount};
+}
+
 Value File::operation(const json& via) {
   const json& of = via.at("of");
   Value out = evaluate(of.at(0));
@@ -145,6 +155,7 @@ Value File::evaluate(const json& via) {
   if (via.contains("calc")) return calc(via);
   if (via.contains("op")) return operation(via);
   if (via.contains("anchor")) return anchor(via.at("anchor"));
+  if (via.contains("timeline")) return metric(via);
   if (via.contains("figure")) return cluster_figure(via.at("cluster"), via.at("figure"));
   const LineItem& item = cases_.item(via.at("case"), via.value("stage", 0), via.at("item"));
   return {item.value, item.dim};

@@ -3,7 +3,8 @@
 ///
 /// A value is a number, a quantity ("300 s"), {"calc": formula, "args": {name: value}}, {"case": name,
 /// "item": id, "stage": 0}, {"anchor": id},
-/// {"cluster": name, "figure": name} or {"op": "plus|minus|times|divide", "of": [values]}.
+/// {"cluster": name, "figure": name}, {"timeline": name, "metric": name, "stage": 0} or {"op":
+/// "plus|minus|times|divide", "of": [values]}.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "timelines.hpp"
 #include "trainplan/base/quantity.hpp"
 #include "trainplan/spec/anchor.hpp"
 
@@ -25,11 +27,13 @@ struct Value {
 };
 
 class File {
-  nlohmann::json doc_;
+  nlohmann::json doc_, timelines_;
   Cases cases_;
+  Pipelines pipelines_;
   std::vector<trainplan::Anchor> anchors_;
 
   Value calc(const nlohmann::json& via);
+  Value metric(const nlohmann::json& via);
   Value operation(const nlohmann::json& via);
   Value anchor(const std::string& id) const;
 
@@ -37,6 +41,8 @@ class File {
   /// `name` is a file of tests/oracle/.
   explicit File(const std::string& name);
   const nlohmann::json& rows() const { return doc_.at("rows"); }
+  const nlohmann::json& timelines() const { return timelines_; }
+  const Pipeline& pipeline(const std::string& name) { return pipelines_.get(name); }
   /// Throws std::runtime_error when the JSON asks for something that does not exist or mixes units.
   Value evaluate(const nlohmann::json& via);
   /// Ids of the formulas that the rows call by name.

@@ -25,6 +25,7 @@
 #include "trainplan/cost/params.hpp"
 #include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/cost/schedule.hpp"
+#include "trainplan/cost/schedule_bounds.hpp"
 #include "trainplan/cost/sensitivity.hpp"
 #include "trainplan/cost/stability.hpp"
 #include "trainplan/cost/state.hpp"
@@ -63,6 +64,7 @@ inline constexpr std::array kChapters{
     chapter<CommFormulas>("comm", "Communication"),
     chapter<ExpertFormulas>("experts", "Routed experts"),
     chapter<ScheduleFormulas>("schedule", "Pipeline schedule"),
+    chapter<ScheduleBoundFormulas>("schedule-bounds", "Bounds of pipeline schedules"),
     chapter<KernelFormulas>("kernels", "Kernels"),
     chapter<LinkFormulas>("links", "Links"),
     chapter<LayerTrafficFormulas>("layer-traffic", "Communication of a layer"),

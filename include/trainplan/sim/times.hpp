@@ -57,7 +57,7 @@ namespace detail {
 
 /// Ticks of each chunk, in proportion to its layers; what does not divide moves on to a later chunk, so that
 /// the sum is exact.
-inline std::vector<Ticks> split(Ticks whole, std::span<const int> layers) {
+inline std::vector<Ticks> in_proportion(Ticks whole, std::span<const int> layers) {
   Ticks all = 0, before = 0, given = 0;
   for (const int n : layers) all += n;
   std::vector<Ticks> out;
@@ -85,8 +85,9 @@ inline Times times_of(const Shape& shape, Placement placement, std::span<const i
     std::vector<PassTicks> chunks(static_cast<std::size_t>(map.chunks()),
                                   {d.forward[g], d.input_gradient[g], d.weight_gradient[g]});
     if (map.flows() == 1) {
-      const auto f = detail::split(d.forward[g], layers), x = detail::split(d.input_gradient[g], layers),
-                 w = detail::split(d.weight_gradient[g], layers);
+      const auto f = detail::in_proportion(d.forward[g], layers),
+                 x = detail::in_proportion(d.input_gradient[g], layers),
+                 w = detail::in_proportion(d.weight_gradient[g], layers);
       for (std::size_t c = 0; c < chunks.size(); ++c) chunks[c] = {f[c], x[c], w[c]};
     }
     out.chunk.push_back(std::move(chunks));
