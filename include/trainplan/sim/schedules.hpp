@@ -11,6 +11,7 @@
 #include "trainplan/sim/orders/looped_bfs.hpp"
 #include "trainplan/sim/orders/one_f1b.hpp"
 #include "trainplan/sim/orders/two_flows.hpp"
+#include "trainplan/sim/orders/v_search.hpp"
 #include "trainplan/sim/orders/vee.hpp"
 #include "trainplan/sim/orders/zb_auto.hpp"
 #include "trainplan/sim/orders/zbv.hpp"
@@ -40,6 +41,7 @@ inline constexpr std::array kSchedules{
     Schedule{"v_min", "a V with a third of the memory of 1F1B", Vee, kSplit, any_shape, v_min},
     Schedule{"v_half", "a V with half of the memory of 1F1B", Vee, kSplit, any_shape, v_half},
     Schedule{"v_zb", "a V with the memory of 1F1B and no bubble", Vee, kSplit, fills_two_ways, v_zb},
+    Schedule{"v_search", "the shortest V that a memory limit allows", Vee, kSplit, holds_a_v, v_search},
     Schedule{"dualpipe", "two directions, forwards paired with backwards", TwoDirections, kSplit, halves_meet,
              dualpipe},
     Schedule{"dualpipev", "a V, forwards paired with backwards", Vee, kSplit, fills_the_pairs, dualpipev},

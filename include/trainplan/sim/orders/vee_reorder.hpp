@@ -17,7 +17,8 @@ class Reorder {
   Reorder(Table& table, WeightGradients weight_gradients)
       : table_(table), weight_gradients_(weight_gradients), held_(table.stages()) {
     for (std::size_t g = 0; g < table.stages(); ++g) {
-      remember(g, 0);
+      held_[g].resize(static_cast<std::size_t>(table.length(g)));
+      remember(g, 0, table.length(g));
       for (const Held& held : held_[g]) cap_ = std::max(cap_, held.sets);
     }
   }
@@ -39,7 +40,7 @@ class Reorder {
     for (int to = table_.after(entry, stage) + 1; to < slot; ++to) {
       if (table_.at(stage, to).kind != kEmpty) continue;
       table_.swap(stage, to, slot);
-      if (fits(stage, to, slot)) return remember(stage, to);
+      if (fits(stage, to, slot)) return remember(stage, to, slot);
       table_.swap(stage, to, slot);
     }
   }
@@ -55,13 +56,13 @@ class Reorder {
     return true;
   }
 
-  void remember(std::size_t stage, int from) {
-    auto& of_stage = held_[stage];
-    of_stage.resize(static_cast<std::size_t>(table_.length(stage)));
+  void remember(std::size_t stage, int from, int old_slot) {
     Held held = before(stage, from);
     for (int slot = from; slot < table_.length(stage); ++slot) {
       held = next(held, table_.at(stage, slot).kind);
-      of_stage[static_cast<std::size_t>(slot)] = held;
+      Held& was = held_[stage][static_cast<std::size_t>(slot)];
+      if (slot >= old_slot && held == was) return;
+      was = held;
     }
   }
 
