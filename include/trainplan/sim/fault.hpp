@@ -9,7 +9,7 @@
 namespace trainplan::sim {
 
 enum class FaultKind : std::uint8_t {
-  Size,      ///< orders, durations and stages are not as many
+  Mismatch,  ///< orders, durations and stages are not as many
   Unknown,   ///< a pass that the stage does not have
   Repeated,  ///< a pass that stands there twice, or a backward pass beside its two halves
   Missing,   ///< a pass that stands nowhere
@@ -17,7 +17,7 @@ enum class FaultKind : std::uint8_t {
 };
 
 struct Fault {
-  FaultKind kind = FaultKind::Size;
+  FaultKind kind = FaultKind::Mismatch;
   int stage = 0;
   Pass pass{};
 };
@@ -32,7 +32,7 @@ inline std::string text(const Pass& pass) {
 inline std::string text(const Fault& fault) {
   const std::string where = " on stage " + std::to_string(fault.stage), pass = text(fault.pass);
   switch (fault.kind) {
-    case FaultKind::Size: return "orders, durations and stages differ in number";
+    case FaultKind::Mismatch: return "orders, durations and stages differ in number";
     case FaultKind::Unknown: return "no pass " + pass + where;
     case FaultKind::Repeated: return pass + " stands twice" + where;
     case FaultKind::Missing: return pass + " is missing" + where;

@@ -231,7 +231,7 @@ class Run {
 /// The timeline, or why there is none.
 inline Outcome simulate(const Orders& orders, Placement placement, const Shape& shape, const Times& times) {
   const Map map(placement, shape);
-  if (!detail::sizes_agree(orders, map, times)) return Fault{FaultKind::Size};
+  if (!detail::sizes_agree(orders, map, times)) return Fault{FaultKind::Mismatch};
   if (auto fault = detail::incomplete(orders, map)) return *fault;
   return detail::Run(orders, map, times)();
 }
