@@ -130,10 +130,7 @@ Pipeline::Pipeline(const json& spec)
       sets_until_x_(residency(timeline_, map_, sim::one_for_each(map_, {1, 0}))),
       pass_(shape_.durations.forward[0] + shape_.durations.input_gradient[0] +
             shape_.durations.weight_gradient[0]) {
-  sim::Times instant = times_;
-  std::ranges::fill(instant.activation, 0);
-  std::ranges::fill(instant.gradient, 0);
-  without_transfers_ = run(orders_, schedule_->placement, shape_, instant);
+  without_transfers_ = run(orders_, schedule_->placement, shape_, sim::without_transfers(times_));
   sim::Shape half = shape_;
   half.micro_batches /= 2;
   if (schedule_->refusal(half)) return;

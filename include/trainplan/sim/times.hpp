@@ -101,4 +101,11 @@ inline Times times_of(const Shape& shape, Placement placement) {
   return times_of(shape, placement, even);
 }
 
+/// The same passes with messages that take no time: what is left of the idle time is the schedule's own.
+inline Times without_transfers(Times times) {
+  std::ranges::fill(times.activation, 0);
+  std::ranges::fill(times.gradient, 0);
+  return times;
+}
+
 }  // namespace trainplan::sim
