@@ -49,16 +49,23 @@ inline Sequence sequence(const std::vector<Entry>& row) {
   return out;
 }
 
-inline Orders orders(const Block& block, int micro_batches) {
+/// First with the weight gradients in place; then the drain once more without them, since where they stand
+/// after the first round keeps other passes from moving.
+inline Table reordered(const Block& block, int micro_batches) {
   Table table(block, micro_batches);
   table.add_weight_gradients();
-  Reorder(table, WeightGradients::Placed).run(true);
+  Reorder(table, WeightGradients::Placed).run(Part::WarmUpAndDrain);
   table.squeeze();
   table.remove_weight_gradients();
-  Reorder(table, WeightGradients::Implied).run(false);
+  Reorder(table, WeightGradients::Implied).run(Part::Drain);
   table.add_weight_gradients();
   table.squeeze();
   table.remove_weight_gradients();
+  return table;
+}
+
+inline Orders orders(const Block& block, int micro_batches) {
+  const Table table = reordered(block, micro_batches);
   Orders out;
   for (std::size_t g = 0; g < table.stages(); ++g) out.push_back({sequence(table.row(g))});
   return out;

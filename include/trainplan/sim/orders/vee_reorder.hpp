@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "trainplan/sim/orders/vee_table.hpp"
@@ -11,6 +12,9 @@ namespace trainplan::sim::vee {
 
 /// Whether weight gradients stand in the table or are taken to run in its empty slots.
 enum class WeightGradients : std::uint8_t { Placed, Implied };
+
+/// What moves; the steady part between warm-up and drain stays as it is.
+enum class Part : std::uint8_t { WarmUpAndDrain, Drain };
 
 class Reorder {
  public:
@@ -25,11 +29,11 @@ class Reorder {
 
   /// The steady part reaches from the first X0 of stage 0 to the first visit of a last F0. In the drain the
   /// weight gradients keep their places; what they leave to win is won when they are placed anew.
-  void run(bool with_warm_up) {
+  void run(Part part) {
     bool warm_up = true, drain = false;
     table_.for_each([&](Entry entry, std::size_t stage, int slot) {
       if (entry.kind == kX0 && stage == 0) warm_up = false;
-      const bool moves = drain ? !is_weight_gradient(entry.kind) : warm_up && with_warm_up;
+      const bool moves = drain ? !is_weight_gradient(entry.kind) : warm_up && part == Part::WarmUpAndDrain;
       if (moves) move_forward(entry, stage, slot);
       if (entry.kind == kF0 && entry.micro_batch == table_.micro_batches() - 1) drain = true;
     });

@@ -147,12 +147,19 @@ class ZbAutoRun {
     fill_until(g, arrival);
     while (owed(g) > 0 && over_limit(forwards(g) + 1 - gradients(g), owed(g))) weight_gradient(g);
     wait_until(g, arrival);
-    if (i == 0) s.start = s.clock, s.idle = 0;
+    if (i == 0) first_start(s);
     s.clock += t_f(g);
     s.forward_end.push_back(s.clock);
     s.sequence.push_back({{Work::Forward, i, 0}, {}});
   }
 
+  /// Idle time counts from here, as the span does.
+  static void first_start(Stage& s) {
+    s.start = s.clock;
+    s.idle = 0;
+  }
+
+  /// Nobody waits for the gradients of stage 0, so that its weight gradients can go first.
   void input_gradient(std::size_t g) {
     Stage& s = stages_[g];
     const int i = gradients(g);
@@ -174,6 +181,7 @@ class ZbAutoRun {
     s.sequence.push_back({{Work::WeightGradient, s.weight_gradients++, 0}, {}});
   }
 
+  /// A weight gradient that is longer than the hole is worth its delay on a stage with no idle time to spare.
   void fill_until(std::size_t g, Ticks arrival) {
     Stage& s = stages_[g];
     while (owed(g) > 0 && s.clock + t_w(g) <= arrival) weight_gradient(g);
@@ -203,7 +211,7 @@ inline Orders zb_auto(const Shape& shape) {
     detail::ZbAutoRun run(
         shape, {.early = (bits & 4) != 0, .keep_lead = (bits & 2) != 0, .greedy = (bits & 1) != 0});
     run.run();
-    if (run.longest_span() > shortest) continue;
+    if (run.longest_span() > shortest) continue;  // of equal spans the last one, which is greedier
     shortest = run.longest_span();
     best = run.orders();
   }
