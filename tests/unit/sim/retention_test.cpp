@@ -90,3 +90,11 @@ TEST_CASE("what is held for no time is not held") {
   CHECK(stages[0].peak.total() == 1);
   CHECK(stages[1].peak.total() == 1);
 }
+
+TEST_CASE("a message that waits for the link is a buffer of its sender alone") {
+  const Shape s = shape(2, 2, 25);
+  const auto stages = kept("gpipe", s, sizes(s, {0, 0}, 7, 0));
+  CHECK(stages[0].peak.total() == 14);  // sent at 10 and at 20, carried 10-35 and 35-60
+  CHECK(stages[0].peak.at == 20);
+  CHECK(stages[1].peak.total() == 7);
+}

@@ -66,6 +66,7 @@ TEST_CASE("slots of two stages") {
   CHECK(orders_of("zb_h1", s) == Texts{"F0.0 F1.0 X0.0 W0.0 F2.0 X1.0 W1.0 X2.0 W2.0",
                                        "F0.0 X0.0 F1.0 X1.0 W0.0 F2.0 X2.0 W1.0 W2.0"});
   CHECK(orders_of("zb_h2", s)[0] == "F0.0 F1.0 F2.0 X0.0 W0.0 X1.0 W1.0 X2.0 W2.0");
+  CHECK(orders_of("zb_h2", s)[1] == "F0.0 X0.0 F1.0 X1.0 F2.0 X2.0 W0.0 W1.0 W2.0");
   CHECK(orders_of("looped_bfs", loop(1, 2, 2, 1))[0] == "F0.0 F1.0 F0.1 F1.1 B1.1 B0.1 B1.0 B0.0");
   // A last group that is shorter than the others.
   CHECK(orders_of("interleaved", loop(1, 3, 2, 2))[0] ==
