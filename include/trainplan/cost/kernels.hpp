@@ -52,6 +52,15 @@ inline constexpr Formula memory_time{
     std::array{Arg{"bytes", "V", "bytes read and written"}, Arg{"memory", "W_mem", "memory rate", 1}},
     []<class N>(Bytes<N> bytes, BytesPerSec<N> memory) { return bytes / memory; }};
 
+inline constexpr Formula element_wise_time{
+    "element_wise_time", "time of element-wise kernels",
+    Source{"roofline-2009", "bytes / memory rate, and the starts of the kernels"},
+    std::array{Arg{"bytes", "V", "bytes read and written"}, Arg{"memory", "W_mem", "memory rate", 1},
+               Arg{"kernels", "n_k", "kernels"}, Arg{"start", "t_0", "start of a kernel"}},
+    []<class N>(Bytes<N> bytes, BytesPerSec<N> memory, Count<N> kernels, Seconds<N> start) {
+      return memory_time(bytes, memory) + kernels * start;
+    }};
+
 inline constexpr Formula host_wait{
     "host_wait", "time that a GPU waits for the host to issue a layer",
     Source{"identity", "what issuing takes beyond the work itself"},
@@ -142,7 +151,7 @@ Rates<typename R::Num> sustained_rates(R& rec, const Inputs<typename R::Num>& in
   return out;
 }
 
-using KernelFormulas =
-    Chapter<sustained_rate, product_time, grouped_product_time, attention_time, memory_time, host_wait>;
+using KernelFormulas = Chapter<sustained_rate, product_time, grouped_product_time, attention_time,
+                               memory_time, element_wise_time, host_wait>;
 
 }  // namespace trainplan

@@ -24,8 +24,12 @@ Passes<typename R::Num> attention_kernel(const LayerKernels<R>& k,
   if (!fused) {
     const auto rate = k.rates.wide * k.constant("e_batch", "rate of batched products", kBatchedProducts);
     const Count<N> scores = in.heads / in.tp * as<kCount>(k.tokens) * as<kCount>(in.sequence);
-    return {k.rec.item(f, forward / rate + as<kBytes>(kScoresForward * scores) / k.rates.memory),
-            k.rec.item(b, 2.0 * forward / rate + as<kBytes>(kScoresBackward * scores) / k.rates.memory)};
+    const auto moved = [&](double bytes, double kernels) {
+      return element_wise_time(as<kBytes>(bytes * scores), k.rates.memory,
+                               k.constant("n_k", "element-wise kernels", kernels), k.rates.start);
+    };
+    return {k.rec.item(f, forward / rate + moved(kScoresForward, kScoresEager.forward)),
+            k.rec.item(b, 2.0 * forward / rate + moved(kScoresBackward, kScoresEager.backward))};
   }
   const Count<N> positions = as<kCount>(in.sequence) / in.cp,
                  blocks = in.heads / in.tp * as<kCount>(k.tokens) / kQueryBlock,
@@ -74,8 +78,9 @@ void attention_block(const LayerKernels<R>& k, const ComputeCost<typename R::Num
   out.attention_products = products;
   const auto moved = k.element_wise(
       kNormKernels, k.bytes(kHiddenForward, k.local, in.hidden) + k.bytes(kRotaryForward, k.tokens, made),
-      k.bytes(kHiddenBackward, k.local, in.hidden) + k.bytes(kRotaryBackward, k.tokens, made), k.eager);
-  out.norms = memory_time(k.bytes(kNorms, k.local, in.hidden) * k.eager, k.rates.memory);
+      k.bytes(kHiddenBackward, k.local, in.hidden) + k.bytes(kRotaryBackward, k.tokens, made), kNormsFused,
+      kNormsEager);
+  out.norms = memory_time(k.bytes(kNorms, k.local, in.hidden) * k.passes, k.rates.memory);
   out.attention_block = out.attention + products + moved +
                         k.casts(kAttentionCasts, k.tokens, in.hidden + values, made + in.hidden);
 }
@@ -86,7 +91,8 @@ Passes<typename R::Num> activation(const LayerKernels<R>& k, const KernelNames& 
                                    Tokens<typename R::Num> rows, Count<typename R::Num> width) {
   const bool gated = k.problem.model().mlp_matrices == 3;
   return k.element_wise(names, k.bytes(gated ? kGatedForward : kPlainForward, rows, width),
-                        k.bytes(gated ? kGatedBackward : kPlainBackward, rows, width), k.eager);
+                        k.bytes(gated ? kGatedBackward : kPlainBackward, rows, width), kActivationFused,
+                        kActivationEager);
 }
 
 template <Recorder R>
@@ -210,8 +216,8 @@ LayerWork<typename R::Num> layer_work(R& rec, const Inputs<typename R::Num>& in,
   const bool eager = problem.stack().eager && !problem.recipe.compile;
   const auto passes = rec.template in<Count<N>>(
       {"f_eager", "memory passes over those of fused kernels", "stack eager"}, eager ? detail::kEager : 1);
-  const detail::LayerKernels<R> k{rec,   in, problem, plan, tokens, rates, tokens / hidden_ways(in, plan),
-                                  passes};
+  const detail::LayerKernels<R> k{rec,   in,    problem, plan, tokens, rates, tokens / hidden_ways(in, plan),
+                                  eager, passes};
   const ModelSpec& m = problem.model();
   LayerWork<N> out;
   detail::attention_block(k, compute, out);

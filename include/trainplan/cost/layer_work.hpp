@@ -91,6 +91,13 @@ inline constexpr double kHiddenForward = 20, kHiddenBackward = 30, kRotaryForwar
                         kNorms = 8;
 /// Unfused kernels pass memory more often.
 inline constexpr double kEager = 1.55;
+/// Kernels of a layer outside its matrix products, forward and backward. Unfused, each step of a norm, of
+/// rotary positions, of dropout and of an activation is a kernel of its own.
+struct Kernels {
+  double forward = 0, backward = 0;
+};
+inline constexpr Kernels kNormsFused{4, 6}, kNormsEager{10, 14}, kActivationFused{1, 1},
+    kActivationEager{3, 4}, kScoresEager{5, 8};
 /// Reading an element in 16 bits and writing it, and its transpose, in 8.
 inline constexpr double kCast = 4;
 /// Scores of an unfused kernel, in bytes of an entry: products, scale, mask, softmax and what follows.
@@ -127,7 +134,8 @@ struct LayerKernels {
   Tokens<N> tokens;  // of a micro-batch on one GPU
   Rates<N> rates;
   Tokens<N> local;  // outside the tensor-parallel regions
-  Count<N> eager;
+  bool eager;       // kernels that are not fused
+  Count<N> passes;  // memory passes over those of fused kernels
 
   bool low() const { return problem.recipe.matmul != Matmul::Wide; }
   Count<N> constant(std::string_view symbol, std::string_view meaning, double value) const {
@@ -155,9 +163,15 @@ struct LayerKernels {
                      pass(width, ends + weights) + pass(as<kCount>(rows), ends + 4.0 * weights))};
   }
 
-  Passes<N> element_wise(const KernelNames& n, Bytes<N> forward, Bytes<N> backward, Count<N> factor) const {
-    return {rec.apply(memory_time, {n.forward_id, n.forward, n.title}, forward * factor, rates.memory),
-            rec.item({n.backward_id, n.backward, n.title}, memory_time(backward * factor, rates.memory))};
+  Passes<N> element_wise(const KernelNames& n, Bytes<N> forward, Bytes<N> backward, Kernels fused,
+                         Kernels unfused) const {
+    const Kernels kernels = eager ? unfused : fused;
+    const auto count = [&](double of_pass) { return constant("n_k", "element-wise kernels", of_pass); };
+    return {
+        rec.apply(element_wise_time, {n.forward_id, n.forward, n.title}, forward * passes, rates.memory,
+                  count(kernels.forward), rates.start),
+        rec.item({n.backward_id, n.backward, n.title},
+                 element_wise_time(backward * passes, rates.memory, count(kernels.backward), rates.start))};
   }
 
   /// Casts of `inputs` and of the gradients of `outputs` to a low format.

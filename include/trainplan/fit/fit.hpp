@@ -12,15 +12,19 @@
 
 namespace trainplan {
 
-/// Errors count by their square up to a bound and hardly beyond it: a row that nothing explains does not bend
-/// the constants.
+/// Errors count by their square up to a bound and by their size beyond it (Huber), so that a row that nothing
+/// explains does not bend the constants. Squared distances from where the constants start count too: those of
+/// an accelerator or a stack, which few rows tell, more than those of all runs.
 struct FitOptions {
   int rounds = 30;
   double first_step = 0.2;  // of the logarithm of a constant
-  double bound = 0.35, beyond = 0.1;
-  double unit = 0.1;     // an error that counts as its square does
-  double prior = 0.001;  // weight of squared distances from where the constants start
-  double rest = 1e-4;    // a constant whose step is below rests
+  double bound = 0.1;
+  double prior = 0.004, local_prior = 0.05;
+  double rest = 1e-4;  // a constant whose step is below rests
+
+  double prior_of(const FreeConstant& c) const {
+    return c.scope == FreeConstant::Scope::Global ? prior : local_prior;
+  }
 };
 
 /// One fit: the constants, and the weighted mean loss that they leave.
@@ -32,9 +36,8 @@ class Fit {
   Checked<Calibration> now_;
 
   double loss(double error) const {
-    const double e = std::abs(error);
-    const double inside = std::min(e, options_.bound);
-    return inside * inside / options_.unit + options_.beyond * (e - inside);
+    const double e = std::abs(error), bound = options_.bound;
+    return e < bound ? e * e / bound : 2 * e - bound;
   }
 
   /// A group weighs by the root of its size, up to that of 40 rows.
@@ -55,7 +58,7 @@ class Fit {
     if (!trial) return false;
     const auto pull = [&](const Checked<Calibration>& c) {
       const double distance = std::log(constant.in(*c).value / start);
-      return options_.prior * distance * distance;
+      return options_.prior_of(constant) * distance * distance;
     };
     double change = pull(*trial) - pull(now_);
     std::vector<double> losses = losses_;

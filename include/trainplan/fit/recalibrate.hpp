@@ -16,7 +16,7 @@ namespace trainplan {
 /// pulls no more than one of its size: single rows are often odd.
 struct RecalibrationOptions {
   double width = 0.1, host_width = 0.2;
-  double noise = 0.15;
+  double noise = 0.22;
   double least = 0.05;  // a constant that moves the rows by less when it moves by its width tells nothing
   int rounds = 12;
 };
