@@ -84,7 +84,7 @@ int fit_all(const CalibrateOptions& options, const MeasuredTable& table, Issues&
 int fit_few(const CalibrateOptions& options, const MeasuredTable& table, Issues& issues) {
   const auto shipped = load_calibration(issues);
   const FittedRows rows = fitted_rows(table);
-  if (shipped && !judge_rows(rows, *shipped, table.origin, issues)) warn_of_unused(table, issues);
+  if (shipped && !judge_rows(rows, *shipped, table.origin, issues)) warn_where_few(table, issues);
   const int status = emit(issues, options.output);
   if (issues.has_errors() || !shipped) return status;
   const CalibrationAnswer answer = calibrated(*shipped, rows);

@@ -87,6 +87,17 @@ int run_held_out(const ValidateOptions& options) {
                 " with a step time",
          .must = "have at least " + std::to_string(kLeastFitted) + " to fit constants to a half of them",
          .hint = "leave the file out: the shipped table is taken"});
+  const std::pair<const char*, bool> not_read[] = {{"--only", !options.only.empty()},
+                                                   {"--ranking", options.ranking},
+                                                   {"--rows", options.rows},
+                                                   {"--calibration", !options.calibration.empty()}};
+  for (const auto& [option, given] : not_read)
+    if (given)
+      issues.add(
+          {.rule = "usage",
+           .pointer = option,
+           .must = "be left out with --held-out and --recalibrated, which fit constants and judge steps",
+           .hint = "ask for it in a command of its own"});
   if (options.output.csv && options.held_out > 0 && options.recalibrated > 0)
     issues.add({.rule = "usage",
                 .pointer = "--format csv",
@@ -152,17 +163,16 @@ void add_validate(CLI::App& app, Outcome& outcome) {
           "--calibration", options->calibration,
           "constants laid over the shipped ones, for tables of measured runs; their bounds are not asked")
       ->type_name("FILE");
-  CLI::Option* splits = command->add_option(
-      "--held-out", options->held_out,
-      "errors of halves that the constants were not fitted to: number of splits, such as 6");
-  splits->check(CLI::Range(1, 100))->type_name("N");
-  CLI::Option* given =
-      command->add_option("--recalibrated", options->recalibrated,
-                          "what calibrate makes of so many rows of a group that was left out, such as 3");
-  given->check(CLI::Range(2, 10))->type_name("N");
-  for (CLI::Option* fits : {splits, given})
-    for (const char* other : {"--only", "--ranking", "--rows", "--calibration"})
-      fits->excludes(command->get_option(other));
+  command
+      ->add_option("--held-out", options->held_out,
+                   "errors of halves that the constants were not fitted to: number of splits, such as 6")
+      ->check(CLI::Range(1, 100))
+      ->type_name("N");
+  command
+      ->add_option("--recalibrated", options->recalibrated,
+                   "what calibrate makes of so many rows of a group that was left out, such as 3")
+      ->check(CLI::Range(2, 10))
+      ->type_name("N");
   add_output_options(*command, options->output, true);
   command->callback([options, &outcome] { outcome.status = run_validate(*options); });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,24 @@ inline Table calibrated_rows(const std::vector<CalibratedRow>& rows) {
   return t;
 }
 
+/// Which runs take the constants: a stack that no row names is easily not that of a plan.
+inline Notes takers(const std::vector<FreeConstant>& moved) {
+  Notes out{"takers", {}};
+  std::set<std::string> stacks, accelerators;
+  for (const FreeConstant& c : moved) {
+    if (c.of_stack != nullptr) stacks.emplace(name_of(c.stack));
+    if (c.of_accelerator != nullptr) accelerators.insert(c.accelerator);
+  }
+  for (const std::string& name : stacks)
+    out.sentences.push_back(
+        {"constants of the stack " + name + " move runs with that stack alone (--stack)" +
+         (name == name_of(Stack::Unknown) ? ": zero_or_fsdp of a row tells another one" : "")});
+  for (const std::string& id : accelerators)
+    out.sentences.push_back(
+        {"constants of " + id + " move runs on it, and on accelerators that share its constants"});
+  return out;
+}
+
 /// No constant moved by what four digits show.
 inline bool nothing_changed(const CalibrationAnswer& a) {
   for (const FreeConstant& c : a.moved)
@@ -98,6 +117,7 @@ inline Report calibrate_report(const CalibrationAnswer& a, const MeasuredTable& 
     constants.blocks.push_back(
         Notes{"unchanged", {{"nothing changes: the constants fit these rows as they are"}}});
   constants.blocks.push_back(detail::moved_table(*a.before, *a.after, a.moved));
+  if (!a.moved.empty()) constants.blocks.push_back(detail::takers(a.moved));
   r.sections.push_back(std::move(constants));
   r.sections.push_back({"errors", "Errors of step times", {detail::calibrated_rows(a.rows)}});
   detail::add_unused(r.sections.back(), table);

@@ -171,8 +171,10 @@ inline Table unused_rows(const MeasuredTable& table) {
   return t;
 }
 
-/// The same as warnings, for a table that was refused: rows that are too few may be meant to be more.
-inline void warn_of_unused(const MeasuredTable& table, Issues& issues) {
+/// The same as warnings, where rows were refused since they are too few: they may be meant to be more.
+inline void warn_where_few(const MeasuredTable& table, Issues& issues) {
+  const std::string refused = issues.all().empty() ? "" : issues.all().back().rule;
+  if (refused != "few-rows" && refused != "over-fit") return;
   for (const MeasuredRun& r : table.rows)
     if (const std::string why = not_fitted(r); !why.empty())
       issues.add({.level = Severity::Warning,

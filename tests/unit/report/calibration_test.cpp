@@ -133,12 +133,13 @@ TEST_CASE("rows that cannot be fitted to are told with the reason") {
       table_of({kRuns[0] + "1", "tpu,llama3-8b,TPUv5e,64,8192,128,1,1,1,1,distopt,none,1", kRuns[2]});
   const Table unused = unused_rows(table);
   REQUIRE(unused.rows.size() == 2);
-  Issues issues;
-  warn_of_unused(table, issues);
-  REQUIRE(issues.all().size() == 2);
-  CHECK_FALSE(issues.has_errors());
-  CHECK(issues.all()[0].line == 3);
-  CHECK(issues.all()[1].got == "70b");
+  Issues issues = refusals(table);
+  warn_where_few(table, issues);
+  REQUIRE(issues.all().size() == 3);
+  CHECK(issues.all()[0].rule == "few-rows");
+  CHECK(issues.all()[1].level == Severity::Warning);
+  CHECK(issues.all()[1].line == 3);
+  CHECK(issues.all()[2].got == "70b");
 }
 
 TEST_CASE("halves of the rows keep configurations together, and the same seed gives the same halves") {
