@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "commands.hpp"
@@ -95,8 +97,15 @@ int fit_few(const CalibrateOptions& options, const MeasuredTable& table, Issues&
 
 int run_calibrate(const CalibrateOptions& options) {
   Issues issues;
+  std::error_code failed;
+  if (!options.overlay.empty() && std::filesystem::equivalent(options.rows, options.overlay, failed))
+    issues.add({.rule = "usage",
+                .pointer = "--output",
+                .got = options.overlay,
+                .must = "be another file than the table that is read",
+                .hint = "try -o ours.json"});
   const auto table = load_measured(options.rows, issues);
-  if (!table) return emit(issues, options.output);
+  if (!table || issues.has_errors()) return emit(issues, options.output);
   return options.all ? fit_all(options, *table, issues) : fit_few(options, *table, issues);
 }
 
