@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "commands.hpp"
@@ -76,7 +78,7 @@ int fit_all(const CalibrateOptions& options, const MeasuredTable& table, Issues&
   if (issues.has_errors() || !start) return status;
   const Checked<Calibration> from = with_entries(*start, rows);
   const Checked<Calibration> end = fitted(from, rows);
-  return finish(fit_report(rows, from, end, {table.origin, options.overlay}), options,
+  return finish(fit_report(rows, table, from, end, {table.origin, options.overlay}), options,
                 overlay_of(*from, *end, constants, source_of(options, table), true),
                 "All constants that measured steps tell, laid over the shipped ones.");
 }
@@ -84,19 +86,26 @@ int fit_all(const CalibrateOptions& options, const MeasuredTable& table, Issues&
 int fit_few(const CalibrateOptions& options, const MeasuredTable& table, Issues& issues) {
   const auto shipped = load_calibration(issues);
   const FittedRows rows = fitted_rows(table);
-  if (shipped) judge_rows(rows, *shipped, table.origin, issues);
+  if (shipped && !judge_rows(rows, *shipped, table.origin, issues)) warn_where_few(table, issues);
   const int status = emit(issues, options.output);
   if (issues.has_errors() || !shipped) return status;
   const CalibrationAnswer answer = calibrated(*shipped, rows);
-  return finish(calibrate_report(answer, {table.origin, options.overlay}), options,
+  return finish(calibrate_report(answer, table, {table.origin, options.overlay}), options,
                 overlay_of(*answer.before, *answer.after, answer.moved, source_of(options, table), false),
                 "Constants of one's own accelerator and stack, laid over the shipped ones by --calibration.");
 }
 
 int run_calibrate(const CalibrateOptions& options) {
   Issues issues;
+  std::error_code failed;
+  if (!options.overlay.empty() && std::filesystem::equivalent(options.rows, options.overlay, failed))
+    issues.add({.rule = "usage",
+                .pointer = "--output",
+                .got = options.overlay,
+                .must = "be another file than the table that is read",
+                .hint = "try -o ours.json"});
   const auto table = load_measured(options.rows, issues);
-  if (!table) return emit(issues, options.output);
+  if (!table || issues.has_errors()) return emit(issues, options.output);
   return options.all ? fit_all(options, *table, issues) : fit_few(options, *table, issues);
 }
 

@@ -62,6 +62,10 @@ std::size_t timed_rows(const MeasuredTable& table) {
   return out;
 }
 
+int emit_csv(const Table& table, const OutputOptions& output) {
+  return write_output(render_csv(table), output.file) ? ExitCode::Fits : ExitCode::BadInput;
+}
+
 /// What --held-out and --recalibrated ask, of the shipped table or of one that is named.
 int run_held_out(const ValidateOptions& options) {
   Issues issues;
@@ -79,18 +83,43 @@ int run_held_out(const ValidateOptions& options) {
     issues.add(
         {.rule = "few-rows",
          .file = table->origin,
-         .got = std::to_string(rows.size()) + " standard rows with a step time",
+         .got = std::to_string(rows.size()) + " standard row" + (rows.size() == 1 ? "" : "s") +
+                " with a step time",
          .must = "have at least " + std::to_string(kLeastFitted) + " to fit constants to a half of them",
          .hint = "leave the file out: the shipped table is taken"});
+  const std::pair<const char*, bool> not_read[] = {{"--only", !options.only.empty()},
+                                                   {"--ranking", options.ranking},
+                                                   {"--rows", options.rows},
+                                                   {"--calibration", !options.calibration.empty()}};
+  for (const auto& [option, given] : not_read)
+    if (given)
+      issues.add(
+          {.rule = "usage",
+           .pointer = option,
+           .must = "be left out with --held-out and --recalibrated, which fit constants and judge steps",
+           .hint = "ask for it in a command of its own"});
+  if (options.output.csv && options.held_out > 0 && options.recalibrated > 0)
+    issues.add({.rule = "usage",
+                .pointer = "--format csv",
+                .got = "--held-out and --recalibrated",
+                .must = "be asked of one of them: a CSV is one table",
+                .hint = "leave --held-out or --recalibrated out, or take --format json"});
   const int status = emit(issues, options.output);
   if (issues.has_errors() || !start || !shipped) return status;
   Report r{"validate", "Errors of rows that the constants were not fitted to", Verdict::None, {}, {}};
   r.headline = {"constants fitted anew, from published figures, without the rows that are judged"};
   const auto count = static_cast<std::size_t>(options.recalibrated);
-  if (options.held_out > 0)
-    r.sections.push_back(held_out_section(held_out(rows, *start, *shipped, options.held_out), rows.size(),
-                                          timed_rows(*table)));
-  if (count > 0) r.sections.push_back(recalibrated_section(recalibrated_groups(rows, *start, count), count));
+  if (options.held_out > 0) {
+    const Checked<Calibration> all = options.files.empty() ? *shipped : fitted(*start, rows);
+    const HeldOut errors = held_out(rows, *start, all, options.held_out);
+    if (options.output.csv) return emit_csv(detail::held_out_sources(errors), options.output);
+    r.sections.push_back(held_out_section(errors, rows.size(), timed_rows(*table)));
+  }
+  if (count > 0) {
+    const std::vector<RecalibratedGroup> groups = recalibrated_groups(rows, *start, count);
+    if (options.output.csv) return emit_csv(detail::recalibrated_table(groups), options.output);
+    r.sections.push_back(recalibrated_section(groups, count));
+  }
   return emit(r, options.output);
 }
 
@@ -101,9 +130,7 @@ int run_validate(const ValidateOptions& options) {
   const int status = emit(issues, options.output);
   if (issues.has_errors()) return status;
   if (options.output.csv)
-    return write_output(render_csv(row_table(comparisons_of(loaded.tables), true)), options.output.file)
-               ? ExitCode::Fits
-               : ExitCode::BadInput;
+    return emit_csv(row_table(comparisons_of(loaded.tables), RowColumns::All), options.output);
   std::size_t rows = 0;
   for (const MeasuredTable& t : loaded.tables) rows += t.rows.size();
   const bool json = options.output.format == Format::Json;

@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -20,7 +23,21 @@
 namespace trainplan {
 namespace {
 
-constexpr int kColumns = 100;
+constexpr int kColumns = 100, kFewestColumns = 40, kMostColumns = 400;
+
+/// $COLUMNS where it is a legal number; else those of the terminal, 100 at most; else 100.
+int columns_of(int fd) {
+  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
+    int asked = 0;
+    const char* end = text + std::strlen(text);
+    const auto read = std::from_chars(text, end, asked);
+    if (read.ec == std::errc{} && read.ptr == end && asked >= kFewestColumns && asked <= kMostColumns)
+      return asked;
+  }
+  struct winsize size {};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col < kFewestColumns) return kColumns;
+  return std::min<int>(size.ws_col, kColumns);
+}
 
 bool colour_on(int fd) {
   const char* off = std::getenv("NO_COLOR");
@@ -112,14 +129,15 @@ void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv
 }
 
 int emit(const Report& report, const OutputOptions& options) {
-  const Style style{.colour = options.file.empty() && colour_on(STDOUT_FILENO), .columns = kColumns};
+  const int fd = options.file.empty() ? STDOUT_FILENO : -1;
+  const Style style{.colour = colour_on(fd), .columns = columns_of(fd)};
   if (!write_output(render(report, options.format, style), options.file)) return ExitCode::BadInput;
   const bool bad = report.verdict == Verdict::DoesNotFit || report.verdict == Verdict::Failed;
   return bad ? ExitCode::DoesNotFit : ExitCode::Fits;
 }
 
 int emit(const Issues& issues, const OutputOptions& options) {
-  const Style style{.colour = colour_on(STDERR_FILENO), .columns = kColumns};
+  const Style style{.colour = colour_on(STDERR_FILENO), .columns = columns_of(STDERR_FILENO)};
   const Format format = options.format == Format::Json ? Format::Json : Format::Text;
   if (!issues.all().empty()) complain(render(issues, format, style));
   return issues.has_errors() ? ExitCode::BadInput : ExitCode::Fits;

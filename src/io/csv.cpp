@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "encoding.hpp"
 #include "text.hpp"
 
 namespace trainplan {
@@ -100,6 +101,7 @@ class CsvParser {
 
 std::optional<std::vector<CsvRecord>> parse_csv(std::string_view text, std::string_view file,
                                                 Issues& issues) {
+  if (!is_utf8(text, file, issues)) return std::nullopt;
   return CsvParser(without_bom(text), file, issues).parse();
 }
 

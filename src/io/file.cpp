@@ -49,7 +49,7 @@ std::optional<std::string> read_file(const std::string& path, Issues& issues) {
   }
   if (fs::is_directory(status)) {
     const bool config = fs::exists(fs::path(path) / "config.json", failed);
-    issues.add(about(path, "file-directory", "a directory", "be a JSON file",
+    issues.add(about(path, "file-directory", "a directory", "be a file",
                      config ? "try " + (fs::path(path) / "config.json").string() : "name a file in it"));
     return std::nullopt;
   }

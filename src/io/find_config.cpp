@@ -67,9 +67,10 @@ void report_unknown(std::string_view kind, std::string_view name, Issues& issues
   issue.got = clipped(name);
   const bool ships = !owned.empty();
   issue.must = ships ? "be a file, or a shipped config of configs/" + std::string(kind) : "be a file";
-  issue.hint = !near.empty() ? "did you mean \"" + std::string(near) + "\"?"
-               : ships       ? "see: trainplan list " + std::string(kind)
-                             : "give the path of an existing file";
+  issue.hint = !near.empty()           ? "did you mean \"" + std::string(near) + "\"?"
+               : kind == "calibration" ? "write one: trainplan calibrate ROWS.csv -o FILE"
+               : ships                 ? "see: trainplan list " + std::string(kind)
+                                       : "give the path of an existing file";
   issues.add(std::move(issue));
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "encoding.hpp"
 #include "text.hpp"
 
 namespace trainplan {
@@ -296,6 +297,11 @@ class Builder {
 std::string_view without_bom(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   return text;
+}
+
+bool is_utf8(std::string_view text, std::string_view file, Issues& issues) {
+  Refusal refuse(text, file, issues);
+  return check_encoding(refuse);
 }
 
 std::optional<json> parse_json(std::string_view text, std::string_view file, Issues& issues, bool lenient) {

@@ -25,7 +25,8 @@ std::string cell(const Cell& c) {
                  [](Value v) { return fmt::format("{}", v.number); },
                  [](bool yes) { return std::string(yes ? "true" : "false"); },
                  [](const Code& code) { return quoted(code.text); },
-                 [](const Estimate& e) { return fmt::format("{}", e.value.number); }},
+                 [](const Estimate& e) { return fmt::format("{}", e.value.number); },
+                 [](const Ends& e) { return fmt::format("{} {}", e.low, e.high); }},
       c);
 }
 

@@ -62,14 +62,18 @@ std::string with_unit(std::string_view key, std::string_view unit) {
   return unit.empty() || said ? out : out.append("_").append(unit);
 }
 
+void ends(JsonWriter& json, std::string_view key, double low, double high) {
+  json.array(key, true);
+  json.number("", low);
+  json.number("", high);
+  json.end();
+}
+
 /// The number, the ends of its range and the share of predictions that the range holds.
 void estimate(JsonWriter& json, std::string_view key, const Estimate& e) {
   const std::string unit = base_unit(e.value.unit), name(key);
   json.number(with_unit(key, unit), e.value.number);
-  json.array(with_unit(name + "_range", unit), true);
-  json.number("", e.low);
-  json.number("", e.high);
-  json.end();
+  ends(json, with_unit(name + "_range", unit), e.low, e.high);
   json.number(name + "_confidence", e.confidence);
 }
 
@@ -80,7 +84,8 @@ void member(JsonWriter& json, std::string_view key, const Cell& cell, std::strin
                         [&](Value v) { json.number(with_unit(key, base_unit(v.unit)), v.number); },
                         [&](bool yes) { json.boolean(key, yes); },
                         [&](const Code& code) { json.text(key, code.text); },
-                        [&](const Estimate& e) { estimate(json, key, e); }},
+                        [&](const Estimate& e) { estimate(json, key, e); },
+                        [&](const Ends& e) { ends(json, with_unit(key, base_unit(e.unit)), e.low, e.high); }},
              cell);
 }
 
@@ -107,6 +112,7 @@ std::string column_unit(const Table& table, std::size_t column) {
     if (column < row.size()) {
       if (const Value* v = std::get_if<Value>(&row[column])) return base_unit(v->unit);
       if (const Estimate* e = std::get_if<Estimate>(&row[column])) return base_unit(e->value.unit);
+      if (const Ends* e = std::get_if<Ends>(&row[column])) return base_unit(e->unit);
     }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -36,8 +37,22 @@ bool in(char32_t c, const Range (&ranges)[N]) {
 
 std::size_t columns_of(char32_t c) { return in(c, kCombining) ? 0 : in(c, kWide) ? 2 : 1; }
 
-/// Bytes of the longest front of a word that fits, at least one character; behind a separator if there is a
-/// late one.
+/// A long word may be cut behind these.
+constexpr std::string_view kSeparators = "/-_";
+
+/// The parts of a word between its separators, each with the one behind it: the widest.
+std::size_t widest_part(std::string_view word) {
+  std::size_t widest = 0;
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t end = std::min(word.find_first_of(kSeparators, at), word.size() - 1) + 1;
+    widest = std::max(widest, display_width(word.substr(at, end - at)));
+    at = end;
+  }
+  return widest;
+}
+
+/// Bytes of the longest front of a word that fits, at least one character. It ends behind a separator where
+/// the next part fits a line, or where little is left over.
 std::size_t fitting(std::string_view word, std::size_t width) {
   std::size_t at = 0, used = 0;
   while (at < word.size()) {
@@ -46,8 +61,11 @@ std::size_t fitting(std::string_view word, std::size_t width) {
     if (used > width && at > 0) break;
     at = next;
   }
-  const std::size_t separator = word.substr(0, at).find_last_of("/-_.,");
-  return separator != std::string_view::npos && separator > at / 3 ? separator + 1 : at;
+  const std::size_t separator = word.substr(0, at).find_last_of(kSeparators);
+  if (separator == std::string_view::npos || at == word.size()) return at;
+  const std::size_t next = word.find_first_of(kSeparators, separator + 1);
+  const std::string_view part = word.substr(separator + 1, next - separator);
+  return display_width(part) <= width || separator > at / 3 ? separator + 1 : at;
 }
 
 std::string with_plain_spaces(std::string text) {
@@ -116,54 +134,72 @@ std::string inked(std::string text, Ink ink, bool colour) {
 
 namespace {
 
-constexpr std::size_t kGap = 2, kNarrowest = 8, kLeastWords = 4, kLongWord = 24;
+constexpr std::size_t kGap = 2, kNarrowGap = 1, kNarrowest = 8, kLeastWords = 4, kLongWord = 24;
 
-/// now: as wide as it is; soft: without a broken word; hard: with long words broken; whole: ids and numbers
-/// only.
+/// How narrow a column may be, from the mildest: with every word whole; with long words cut behind
+/// separators; with all words cut so; with words cut anywhere; ids and numbers whole; nothing whole.
+enum Tier : std::size_t { kWholeWords, kLongParts, kParts, kCutWords, kWholeIds, kNothing, kTiers };
 struct Width {
-  std::size_t now = 0, soft = 0, hard = 0, whole = 0;
+  std::size_t now = 0;  // as wide as it is
+  std::array<std::size_t, kTiers> least{};
 };
 
-std::size_t longest_word(std::string_view text) {
-  std::size_t longest = 0;
+/// The largest of what `measure` says of a word.
+template <class Measure>
+std::size_t most_of_words(std::string_view text, Measure measure) {
+  std::size_t most = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    longest = std::max(longest, display_width(text.substr(at, end - at)));
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    most = std::max(most, measure(text.substr(at, end - at)));
     at = end + 1;
   }
-  return longest;
+  return most;
+}
+
+std::array<std::size_t, kTiers> least_of(const GridCell& cell, bool label) {
+  const std::size_t all = display_width(cell.text), word = most_of_words(cell.text, display_width);
+  const std::size_t part = most_of_words(cell.text, widest_part);
+  const std::size_t long_part = std::max(part, std::min(word, kLongWord));
+  const std::size_t cut = std::min(all, kNarrowest), few = std::min(all, kLeastWords);
+  if (label) return {word, word, word, word, std::min(word, kLeastWords), 1};
+  switch (cell.kind) {
+    case Kind::Words: return {word, long_part, part, cut, few, 1};
+    case Kind::Number: return {all, all, all, all, all, 1};
+    case Kind::Id: return {word, word, word, word, word, 1};
+    case Kind::Estimate: return {all, word, word, word, word, 1};
+  }
+  return {};
 }
 
 void widen(Width& w, const GridCell& cell, bool label) {
-  const std::size_t all = display_width(cell.text), word = longest_word(cell.text);
-  std::size_t soft = std::min(word, kLongWord), hard = std::min(all, kNarrowest);
-  if (!label && cell.kind == Kind::Number) soft = hard = all;
-  if (label || cell.kind == Kind::Id) soft = hard = word;
-  w.now = std::max(w.now, all + cell.indent);
-  w.soft = std::max(w.soft, soft + cell.indent);
-  w.hard = std::max(w.hard, hard + cell.indent);
-  const std::size_t whole = label || cell.kind == Kind::Words ? std::min(hard, kLeastWords) : hard;
-  w.whole = std::max(w.whole, whole + cell.indent);
+  const auto least = least_of(cell, label);
+  w.now = std::max(w.now, display_width(cell.text) + cell.indent);
+  for (std::size_t t = 0; t < kTiers; ++t) w.least[t] = std::max(w.least[t], least[t] + cell.indent);
 }
 
-/// Takes from the widest column that can give without a broken word until the row fits; then words are
-/// broken, and only where ids and numbers alone are too wide those too.
+std::size_t least_room(const std::vector<Width>& widths, std::size_t tier) {
+  std::size_t sum = 0;
+  for (const Width& w : widths) sum += std::min(w.now, w.least[tier]);
+  return sum;
+}
+
+/// Takes from the widest column that can give until the row fits: under the first tier that has the room,
+/// and where words have to be cut anywhere or ids to be broken, no more than it takes.
 void narrow(std::vector<Width>& widths, std::size_t room) {
   std::size_t total = 0;
   for (const Width& w : widths) total += w.now;
-  const auto widest = [&](auto least) {
-    Width* best = nullptr;
+  std::size_t tier = kWholeWords;
+  while (tier < kParts && least_room(widths, tier) > room) ++tier;
+  while (total > room && tier < kTiers) {
+    Width* widest = nullptr;
     for (Width& w : widths)
-      if (w.now > least(w) && (best == nullptr || w.now > best->now)) best = &w;
-    return best;
-  };
-  for (; total > room; --total) {
-    Width* w = widest([](const Width& x) { return x.soft; });
-    if (w == nullptr) w = widest([](const Width& x) { return x.hard; });
-    if (w == nullptr) w = widest([](const Width& x) { return x.whole; });
-    if (w == nullptr) w = widest([](const Width&) { return std::size_t{1}; });
-    if (w == nullptr) return;
-    --w->now;
+      if (w.now > w.least[tier] && (widest == nullptr || w.now > widest->now)) widest = &w;
+    if (widest == nullptr) {
+      ++tier;
+      continue;
+    }
+    --widest->now;
+    --total;
   }
 }
 
@@ -199,7 +235,7 @@ void tighten(std::vector<Width>& widths, const std::vector<std::vector<GridCell>
 }
 
 std::string row_text(const std::vector<GridCell>& row, const std::vector<Width>& widths, std::size_t indent,
-                     bool colour) {
+                     std::size_t gap, bool colour) {
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 1;
   for (std::size_t c = 0; c < row.size(); ++c) {
@@ -211,7 +247,7 @@ std::string row_text(const std::vector<GridCell>& row, const std::vector<Width>&
     std::string line = spaces(indent);
     for (std::size_t c = 0; c < row.size(); ++c) {
       const std::string text = l < cells[c].size() ? cells[c][l] : "";
-      if (c > 0 && widths[c].now > 0) line += spaces(kGap);
+      if (c > 0 && widths[c].now > 0) line += spaces(gap);
       line += aligned(text, row[c], widths[c].now, c + 1 == row.size(), colour);
     }
     out += rstripped(std::move(line)) + "\n";
@@ -234,16 +270,18 @@ std::string Grid::text(std::size_t columns, std::size_t indent, bool colour) con
   }
   std::size_t shown = 0;
   for (const Width& w : widths) shown += w.now > 0 ? 1 : 0;
-  const std::size_t gaps = indent + (shown > 0 ? shown - 1 : 0) * kGap;
+  const auto beside = [&](std::size_t gap) { return indent + (shown > 0 ? shown - 1 : 0) * gap; };
+  const bool tight = least_room(widths, kParts) + beside(kGap) > columns;
+  const std::size_t gap = tight ? kNarrowGap : kGap, gaps = beside(gap);
   narrow(widths, columns > gaps ? columns - gaps : 1);
   tighten(widths, rows_);
   std::string out;
   for (const auto& row : rows_) {
-    out += row_text(row, widths, indent, colour);
+    out += row_text(row, widths, indent, gap, colour);
     if (!header_ || &row != &rows_.front()) continue;
     std::vector<GridCell> rules;
     for (const Width& w : widths) rules.push_back({std::string(w.now, '-')});
-    out += row_text(rules, widths, indent, colour);
+    out += row_text(rules, widths, indent, gap, colour);
   }
   return out;
 }

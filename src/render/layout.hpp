@@ -26,9 +26,10 @@ enum class Ink : unsigned char { Plain, Bold, Dim, Green, Yellow, Red };
 /// The text in that ink, when there is colour at all.
 std::string inked(std::string text, Ink ink, bool colour);
 
-/// Words wrap, even within a long word. Numbers are right-aligned and stay whole. An id wraps between words
-/// only.
-enum class Kind : unsigned char { Words, Number, Id };
+/// Words wrap, and where nothing else helps even within a word. Numbers are right-aligned and stay whole. An
+/// id wraps between words only; so does an estimate, between its number and its range, but only where words
+/// would have to be cut.
+enum class Kind : unsigned char { Words, Number, Id, Estimate };
 
 struct GridCell {
   std::string text{};

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "layout.hpp"
+#include "units.hpp"
 #include "words.hpp"
 
 namespace trainplan {
@@ -51,6 +52,8 @@ class TextReport {
   }
   /// Facts are of many kinds, so their numbers are not aligned; they stay whole all the same.
   GridCell fact_cell(const Cell& cell) const {
+    if (const Estimate* e = std::get_if<Estimate>(&cell))
+      return {unbroken(value_text(e->value)) + " " + unbroken(range_text(*e)), Kind::Estimate};
     return is_number(cell) ? GridCell{unbroken(cell_text(cell, "-")), Kind::Id} : grid_cell(cell, "-");
   }
   void print(const Grid& grid, std::size_t indent) { out_ += grid.text(columns_, indent, style_.colour); }

@@ -189,6 +189,10 @@ std::string value_text(Value value) {
   return {};
 }
 
+std::string ends_text(const Ends& e) {
+  return value_text({e.low, e.unit}) + " ... " + value_text({e.high, e.unit});
+}
+
 std::string range_text(const Estimate& e) {
   std::string low = value_text({e.low, e.value.unit}), high = value_text({e.high, e.value.unit});
   const std::string middle = value_text(e.value);

@@ -14,6 +14,8 @@ std::string value_text(Value value);
 
 /// "(3.8 ... 5.0, 80 %)": the ends without their unit where it is that of the value.
 std::string range_text(const Estimate& estimate);
+/// "3.82 s ... 4.99 s".
+std::string ends_text(const Ends& ends);
 /// "4.4 s (3.8 ... 5.0, 80 %)".
 std::string estimate_text(const Estimate& estimate);
 

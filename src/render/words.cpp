@@ -43,7 +43,8 @@ std::string cell_text(const Cell& cell, std::string_view empty) {
                  [](const std::string& s) { return printable(s); }, [](Value v) { return value_text(v); },
                  [](bool yes) { return std::string(yes ? "yes" : "no"); },
                  [](const Code& code) { return printable(code.text); },
-                 [](const Estimate& e) { return estimate_text(e); }},
+                 [](const Estimate& e) { return estimate_text(e); },
+                 [](const Ends& e) { return ends_text(e); }},
       cell);
 }
 

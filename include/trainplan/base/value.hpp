@@ -44,13 +44,19 @@ struct Estimate {
   double low = 0, high = 0, confidence = 0;
 };
 
+/// Two ends without a middle.
+struct Ends {
+  double low = 0, high = 0;
+  Unit unit = Unit::Count;
+};
+
 /// Text that is typed as it stands: an id, a formula, a command.
 struct Code {
   std::string text;
 };
 
-/// Empty, text, a number, yes/no, or a number with its range.
-using Cell = std::variant<std::monostate, std::string, Value, bool, Code, Estimate>;
+/// Empty, text, a number, yes/no, a number with its range, or a range alone.
+using Cell = std::variant<std::monostate, std::string, Value, bool, Code, Estimate, Ends>;
 
 /// Text with values in it.
 using Sentence = std::vector<std::variant<std::string, Value, Estimate>>;

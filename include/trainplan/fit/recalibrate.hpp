@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "trainplan/fit/free_constants.hpp"
@@ -152,16 +153,18 @@ inline Checked<Calibration> recalibrated(const Checked<Calibration>& start, std:
   return now;
 }
 
-/// The error of each row under constants that the others give.
+/// The error of each row under constants that those of other configurations give. configurations: their
+/// names, one for each row.
 inline std::vector<double> left_out_errors(const Checked<Calibration>& start,
                                            std::span<const Observation> rows,
+                                           std::span<const std::string> configurations,
                                            const std::vector<FreeConstant>& constants,
                                            const RecalibrationOptions& options = {}) {
   std::vector<double> out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::vector<Observation> others;
     for (std::size_t k = 0; k < rows.size(); ++k)
-      if (k != i) others.push_back(rows[k]);
+      if (configurations[k] != configurations[i]) others.push_back(rows[k]);
     out.push_back(rows[i].error(recalibrated(start, others, constants, options)));
   }
   return out;

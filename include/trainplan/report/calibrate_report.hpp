@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,24 @@ inline Table calibrated_rows(const std::vector<CalibratedRow>& rows) {
   return t;
 }
 
+/// Which runs take the constants: a stack that no row names is easily not that of a plan.
+inline Notes takers(const std::vector<FreeConstant>& moved) {
+  Notes out{"takers", {}};
+  std::set<std::string> stacks, accelerators;
+  for (const FreeConstant& c : moved) {
+    if (c.of_stack != nullptr) stacks.emplace(name_of(c.stack));
+    if (c.of_accelerator != nullptr) accelerators.insert(c.accelerator);
+  }
+  for (const std::string& name : stacks)
+    out.sentences.push_back(
+        {"constants of the stack " + name + " move runs with that stack alone (--stack)" +
+         (name == name_of(Stack::Unknown) ? ": zero_or_fsdp of a row tells another one" : "")});
+  for (const std::string& id : accelerators)
+    out.sentences.push_back(
+        {"constants of " + id + " move runs on it, and on accelerators that share its constants"});
+  return out;
+}
+
 /// No constant moved by what four digits show.
 inline bool nothing_changed(const CalibrationAnswer& a) {
   for (const FreeConstant& c : a.moved)
@@ -64,12 +83,18 @@ inline std::string written_text(const CalibrationFile& file) {
   return file.overlay.empty() ? "not written: no -o FILE" : "written to " + file.overlay;
 }
 
+inline void add_unused(Section& section, const MeasuredTable& table) {
+  Table unused = unused_rows(table);
+  if (!unused.rows.empty()) section.blocks.push_back(std::move(unused));
+}
+
 }  // namespace detail
 
 /// Constants may be written when rows that were left out are predicted no worse, or nothing changes.
 inline bool may_be_written(const CalibrationAnswer& a) { return !a.worse() || detail::nothing_changed(a); }
 
-inline Report calibrate_report(const CalibrationAnswer& a, const CalibrationFile& file) {
+inline Report calibrate_report(const CalibrationAnswer& a, const MeasuredTable& table,
+                               const CalibrationFile& file) {
   Report r{"calibrate", "Constants from " + file.rows, Verdict::None, {}, {}};
   const bool written = may_be_written(a);
   if (!written) r.verdict = Verdict::Failed;
@@ -92,14 +117,17 @@ inline Report calibrate_report(const CalibrationAnswer& a, const CalibrationFile
     constants.blocks.push_back(
         Notes{"unchanged", {{"nothing changes: the constants fit these rows as they are"}}});
   constants.blocks.push_back(detail::moved_table(*a.before, *a.after, a.moved));
+  if (!a.moved.empty()) constants.blocks.push_back(detail::takers(a.moved));
   r.sections.push_back(std::move(constants));
   r.sections.push_back({"errors", "Errors of step times", {detail::calibrated_rows(a.rows)}});
+  detail::add_unused(r.sections.back(), table);
   return r;
 }
 
 /// All constants, fitted to many rows.
-inline Report fit_report(const FittedRows& rows, const Checked<Calibration>& start,
-                         const Checked<Calibration>& end, const CalibrationFile& file) {
+inline Report fit_report(const FittedRows& rows, const MeasuredTable& table,
+                         const Checked<Calibration>& start, const Checked<Calibration>& end,
+                         const CalibrationFile& file) {
   Report r{"calibrate", "All constants from " + file.rows, Verdict::None, {}, {}};
   Table errors{"errors",
                "Errors of step times",
@@ -129,6 +157,7 @@ inline Report fit_report(const FittedRows& rows, const Checked<Calibration>& sta
                 ", in sample; " + detail::written_text(file)};
   const std::vector<FreeConstant> all = all_constants(observations_of(rows));
   r.sections.push_back({"errors", "", {std::move(errors)}});
+  detail::add_unused(r.sections.back(), table);
   r.sections.push_back({"moved", "Constants", {detail::moved_table(*start, *end, all)}});
   return r;
 }

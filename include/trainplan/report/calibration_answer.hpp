@@ -10,10 +10,11 @@
 
 #include "trainplan/fit/recalibrate.hpp"
 #include "trainplan/report/fitted_rows.hpp"
+#include "trainplan/report/report.hpp"
 
 namespace trainplan {
 
-/// Errors of a row: before, after, and under constants that the other rows give.
+/// Errors of a row: before, after, and under constants that the other configurations give.
 struct CalibratedRow {
   const MeasuredRun* row = nullptr;
   double measured = 0, before = 0, after = 0, left_out = 0;
@@ -53,6 +54,17 @@ inline std::set<std::string> setups_of(const FittedRows& rows) {
   return out;
 }
 
+/// Names of the configurations, one for each row: rows that repeat one tell no more than one of them.
+inline std::vector<std::string> configurations_of(const FittedRows& rows) {
+  std::vector<std::string> out;
+  for (const FittedRow& r : rows) out.push_back(r.row->family);
+  return out;
+}
+inline std::size_t number_of_configurations(const FittedRows& rows) {
+  const std::vector<std::string> names = configurations_of(rows);
+  return std::set<std::string>(names.begin(), names.end()).size();
+}
+
 inline constexpr double kContradiction = 3;  // ratio of measured over predicted of two rows
 inline constexpr double kRepetition = 1.25;  // the same of two rows of one configuration
 
@@ -64,14 +76,50 @@ inline bool same_configuration(const FittedRow& a, const FittedRow& b, const Che
   return a.row->family == b.row->family && a.observation.predicted(c) == b.observation.predicted(c);
 }
 
-/// "8b and 70b", when no constants bring the two together.
-inline std::string contradiction_of(const FittedRows& rows, const Checked<Calibration>& c) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (std::size_t k = i + 1; k < rows.size(); ++k) {
-      const double limit = same_configuration(rows[i], rows[k], c) ? kRepetition : kContradiction;
-      if (distance_of(rows[i], rows[k], c) > limit) return rows[i].row->id + " and " + rows[k].row->id;
+/// No constants bring the two together.
+inline bool contradict(const FittedRow& a, const FittedRow& b, const Checked<Calibration>& c) {
+  return distance_of(a, b, c) > (same_configuration(a, b, c) ? kRepetition : kContradiction);
+}
+
+/// Pairs of rows that contradict each other, each with the odd one first: the one that contradicts the most
+/// rows, of equals the later one. It is left out then, until the others agree.
+inline std::vector<std::pair<std::size_t, std::size_t>> odd_rows(const FittedRows& rows,
+                                                                 const Checked<Calibration>& c) {
+  std::vector<std::size_t> left(rows.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+  std::vector<std::pair<std::size_t, std::size_t>> out;
+  for (;;) {
+    std::size_t most = 0, odd = 0, other = 0;
+    for (const std::size_t i : left) {
+      std::size_t count = 0, first = 0;
+      for (const std::size_t k : left)
+        if (k != i && contradict(rows[i], rows[k], c) && count++ == 0) first = k;
+      if (count == 0 || count < most) continue;
+      most = count;
+      odd = i;
+      other = first;
     }
-  return {};
+    if (most == 0) break;
+    out.emplace_back(odd, other);
+    left.erase(std::find(left.begin(), left.end(), odd));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+inline void refuse_contradictions(const FittedRows& rows, const Checked<Calibration>& c,
+                                  const std::string& file, Issues& issues) {
+  for (const auto& [odd, other] : odd_rows(rows, c))
+    issues.add({.rule = "contradiction",
+                .file = file,
+                .pointer = "step_time_s",
+                .got = rows[odd].row->id + " against " + rows[other].row->id,
+                .must =
+                    "be measured within a factor of 3 of each other, seen from what is predicted (1.25 for "
+                    "two rows of one configuration)",
+                .hint = "look for a unit, a batch or a recipe that is not what was run",
+                .line = rows[odd].row->line,
+                .column = 1});
 }
 
 }  // namespace detail
@@ -92,18 +140,52 @@ inline bool judge_rows(const FittedRows& rows, const Checked<Calibration>& c, co
     return refuse("few-rows", count + " with a step time",
                   "have at least two standard rows: one alone cannot show that its constants carry over",
                   "measure steps of 2 to 5 configurations");
-  const std::size_t setups = detail::setups_of(rows).size();
-  if (setups > rows.size() - 1)
-    return refuse("over-fit", count + " of " + std::to_string(setups) + " accelerators and stacks",
-                  "have more rows than constants: each accelerator and stack needs a factor of its own",
-                  "give " + std::to_string(setups + 1) + " rows, or those of one accelerator and stack");
-  const std::string pair = detail::contradiction_of(rows, c);
-  if (!pair.empty())
-    return refuse("contradiction", pair,
-                  "be measured within a factor of 3 of each other, seen from what is predicted (1.25 for two "
-                  "rows of one configuration)",
-                  "look for a unit, a batch or a recipe that is not what was run");
-  return true;
+  const std::size_t setups = detail::setups_of(rows).size(),
+                    configurations = detail::number_of_configurations(rows);
+  if (configurations < 2)
+    return refuse("over-fit", count + " of one configuration",
+                  "be of at least two: repeats of one cannot show that its constants carry over",
+                  "measure another model, micro-batch, sequence or plan too");
+  if (setups > configurations - 1)
+    return refuse(
+        "over-fit",
+        std::to_string(configurations) + " configurations of " + std::to_string(setups) +
+            " accelerators and stacks",
+        "be more configurations than constants: each accelerator and stack needs a factor of its own",
+        "give " + std::to_string(setups + 1) + " configurations, or those of one accelerator and stack");
+  detail::refuse_contradictions(rows, c, file, issues);
+  return !issues.has_errors();
+}
+
+/// Why no constant is fitted to a row; empty when it can be.
+inline std::string not_fitted(const MeasuredRun& r) {
+  if (!r.skipped.empty()) return r.skipped;
+  if (!r.step_time) return "no step time";
+  return r.standing == Standing::Standard ? "" : "marked " + std::string(name_of(r.standing));
+}
+
+inline Table unused_rows(const MeasuredTable& table) {
+  Table t{"unused", "Rows that are not used", {{"id", "run"}, {"reason", "reason"}}, {}};
+  for (const MeasuredRun& r : table.rows)
+    if (std::string why = not_fitted(r); !why.empty()) t.rows.push_back({r.id, std::move(why)});
+  return t;
+}
+
+/// The same as warnings, where rows were refused since they are too few: they may be meant to be more.
+inline void warn_where_few(const MeasuredTable& table, Issues& issues) {
+  const std::string refused = issues.all().empty() ? "" : issues.all().back().rule;
+  if (refused != "few-rows" && refused != "over-fit") return;
+  for (const MeasuredRun& r : table.rows)
+    if (const std::string why = not_fitted(r); !why.empty())
+      issues.add({.level = Severity::Warning,
+                  .rule = "row-not-used",
+                  .file = table.origin,
+                  .pointer = "id",
+                  .got = r.id,
+                  .must = "be a standard row with a step time and a run that can be predicted: " + why,
+                  .hint = "trainplan validate " + table.origin + " --rows shows how each row is read",
+                  .line = r.line,
+                  .column = 1});
 }
 
 /// The rows must have passed judge_rows.
@@ -113,9 +195,11 @@ inline CalibrationAnswer calibrated(const Checked<Calibration>& shipped, const F
   const auto start = Checked<Calibration>::make(with_own_constants(*shipped, accelerators_of(rows)), ignored);
   std::vector<Observation> steps;
   for (const FittedRow& r : rows) steps.push_back(r.observation.with(*start));
-  std::vector<FreeConstant> free = telling_constants(steps, *start, rows.size() - 1, options);
+  const std::size_t configurations = detail::number_of_configurations(rows);
+  std::vector<FreeConstant> free = telling_constants(steps, *start, configurations - 1, options);
   const Checked<Calibration> after = recalibrated(*start, steps, free, options);
-  const std::vector<double> left_out = left_out_errors(*start, steps, free, options);
+  const std::vector<double> left_out =
+      left_out_errors(*start, steps, detail::configurations_of(rows), free, options);
   CalibrationAnswer out{*start, after, std::move(free), {}};
   for (std::size_t i = 0; i < rows.size(); ++i)
     out.rows.push_back({rows[i].row, steps[i].measured, rows[i].error(*start), rows[i].error(after),

@@ -42,21 +42,14 @@ struct Comparison {
   }
 };
 
-/// The reading of a row in the memory of its GPU.
-inline double predicted_peak(const MeasuredRun& row) {
-  const PinnedRun& run = *row.run;
-  const auto memory = evaluate_stage(run.problem(), run.plan(), detail::stage_of(run, row.stage)).memory;
-  const double readings[] = {memory.allocated.num(), memory.reserved.num(), memory.device.num()};
-  return readings[static_cast<int>(row.reading)];
-}
-
 inline Comparison compared(const MeasuredRun& row) {
   Comparison out{&row, {}, {}};
   if (row.run == nullptr) return out;
   const PlanCost<double> cost = evaluate(row.run->problem(), row.run->plan());
   out.step_time = cost.step.step.num();
   out.time_range = {cost.range.time_low.num(), cost.range.time_high.num()};
-  out.peak = predicted_peak(row);
+  const auto& memory = row.stage == kFullestStage ? cost.memory : detail::memory_at(*row.run, row.stage);
+  out.peak = detail::reading_of(memory, row.reading);
   Eval rec;
   const FactorRange<double> factors = memory_factors(rec, row.run->problem(), row.reading);
   out.peak_range = {*out.peak * factors.low.num(), *out.peak * factors.high.num()};

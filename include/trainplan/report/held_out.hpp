@@ -85,9 +85,9 @@ inline std::vector<HeldOutSource> sources_of(const FittedRows& rows) {
 
 }  // namespace detail
 
-/// start: where fits begin; shipped: constants fitted to all rows.
+/// start: where fits begin; all: constants fitted to all rows.
 inline HeldOut held_out(const FittedRows& rows, const Checked<Calibration>& start,
-                        const Checked<Calibration>& shipped, int splits) {
+                        const Checked<Calibration>& all, int splits) {
   HeldOut out{splits, {}, detail::sources_of(rows), {}};
   Coverage coverage(rows);
   for (const HeldOutClass& c : kHeldOutClasses) out.classes.emplace_back(&c, SplitErrors{});
@@ -110,7 +110,7 @@ inline HeldOut held_out(const FittedRows& rows, const Checked<Calibration>& star
     if (s.source != name)
       without = fitted(start, chosen(rows, [&](const FittedRow& r) { return r.row->source != s.source; }));
     name = s.source;
-    s.in_sample = detail::errors_of(its, shipped);
+    s.in_sample = detail::errors_of(its, all);
     s.left_out = detail::errors_of(its, *without);
   }
   return out;

@@ -17,19 +17,19 @@ inline Value held_share(double x) { return {x, Unit::Share}; }
 inline Cell goal(double x) { return x > 0 ? Cell{held_share(x)} : Cell{}; }
 
 inline Table class_table(const HeldOut& h) {
-  Table t{
-      "classes",
-      "Means over " + std::to_string(h.splits) + " splits: constants fitted to one half, errors of the other",
-      {{"class", "rows"},
-       {"rows", "of a half"},
-       {"median", "median error"},
-       {"median_target", "target"},
-       {"mean", "mean"},
-       {"mean_target", "target"},
-       {"p90", "9 of 10 below"},
-       {"p90_target", "target"},
-       {"holds", "holds"}},
-      {}};
+  Table t{"classes",
+          "Means over " + std::to_string(h.splits) + (h.splits == 1 ? " split" : " splits") +
+              ": constants fitted to one half, errors of the other",
+          {{"class", "rows"},
+           {"rows", "of a half"},
+           {"median", "median error"},
+           {"median_target", "target"},
+           {"mean", "mean"},
+           {"mean_target", "target"},
+           {"p90", "9 of 10 below"},
+           {"p90_target", "target"},
+           {"holds", "holds"}},
+          {}};
   for (const auto& [c, e] : h.classes) {
     if (e.splits == 0) continue;
     const auto within = [](double x, double target) { return target == 0 || x <= target; };
@@ -88,14 +88,29 @@ inline Table recalibrated_table(const std::vector<RecalibratedGroup>& groups) {
            {"before", "before"},
            {"after", "after"},
            {"holds", "at most 1 point worse"},
-           {"outcome", "moved"},
-           {"drawn_before", "rows at random: before"},
-           {"drawn", "after"}},
+           {"outcome", "moved"}},
           {}};
   for (const RecalibratedGroup& g : groups)
     t.rows.push_back({g.source, g.accelerator, g.stack, Value{static_cast<double>(g.rows)},
                       held_share(g.before), held_share(g.after), g.after <= g.before + kWorseAllowed,
-                      g.outcome, held_share(g.drawn_before), held_share(g.drawn)});
+                      g.outcome});
+  return t;
+}
+
+inline Table drawn_table(const std::vector<RecalibratedGroup>& groups, std::size_t count) {
+  Table t{"drawn",
+          "The same of " + std::to_string(count) + " rows drawn at random, means of " +
+              std::to_string(kRowDraws) + " draws",
+          {{"source", "source"},
+           {"accelerator", "accelerator"},
+           {"stack", "stack"},
+           {"rows", "rows"},
+           {"before", "before"},
+           {"after", "after"}},
+          {}};
+  for (const RecalibratedGroup& g : groups)
+    t.rows.push_back({g.source, g.accelerator, g.stack, Value{static_cast<double>(g.rows)},
+                      held_share(g.drawn_before), held_share(g.drawn)});
   return t;
 }
 
@@ -133,6 +148,7 @@ inline Section recalibrated_section(const std::vector<RecalibratedGroup>& groups
              {"drawn", "after, rows at random", detail::held_share(drawn),
               "mean of " + std::to_string(kRowDraws) + " draws of " + std::to_string(count) + " rows", ""}}});
   s.blocks.push_back(detail::recalibrated_table(groups));
+  s.blocks.push_back(detail::drawn_table(groups, count));
   return s;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -167,9 +168,14 @@ inline Cell share(const std::optional<double>& x) { return x ? Cell{Value{*x, Un
 
 }  // namespace detail
 
+/// Which columns of rows: few, all as plain cells, or all with the range of the step as one cell beside its
+/// ends.
+enum class RowColumns : std::uint8_t { Few, All, AllWithRange };
+
 /// Every row. Names of columns are those of the file; range_*: the ends of the range of the step time, whose
 /// class is `class`.
-inline Table row_table(const std::vector<Comparison>& all, bool details) {
+inline Table row_table(const std::vector<Comparison>& all, RowColumns columns) {
+  const bool details = columns != RowColumns::Few, range = columns == RowColumns::AllWithRange;
   Table t{"rows",
           "Row by row",
           {{"id", "run"},
@@ -181,6 +187,7 @@ inline Table row_table(const std::vector<Comparison>& all, bool details) {
            {"peak_mem_error", "error"},
            {"skipped_reason", "not compared"}},
           {}};
+  if (range) t.columns.push_back({"range", "range, s"});
   if (details)
     for (const char* key :
          {"range_low_s", "range_high_s", "inside_range", "class", "source", "source_ref", "model", "gpu",
@@ -192,6 +199,8 @@ inline Table row_table(const std::vector<Comparison>& all, bool details) {
     t.rows.push_back({r.id, detail::plain(c.step_time), detail::plain(r.step_time),
                       detail::share(c.time_error()), detail::plain(c.peak, kGiB), detail::plain(r.peak, kGiB),
                       detail::share(c.memory_error()), r.skipped.empty() ? Cell{} : Cell{r.skipped}});
+    if (range)
+      t.rows.back().push_back(c.step_time ? Cell{Ends{c.time_range.low, c.time_range.high}} : Cell{});
     if (!details) continue;
     for (Cell cell :
          {c.step_time ? Cell{Value{c.time_range.low}} : Cell{},
@@ -288,7 +297,8 @@ inline std::vector<Section> measured_sections(const std::vector<Comparison>& all
   Section rest{"", "", {}};
   Table skipped = detail::skipped_table(all);
   if (!skipped.rows.empty()) rest.blocks.push_back(std::move(skipped));
-  if (view.rows) rest.blocks.push_back(row_table(all, view.details));
+  if (view.rows)
+    rest.blocks.push_back(row_table(all, view.details ? RowColumns::AllWithRange : RowColumns::Few));
   if (!rest.blocks.empty()) out.push_back(std::move(rest));
   return out;
 }

@@ -88,7 +88,7 @@ Section band_section(const MfuCost<N>& c, const Problem& problem, const std::vec
   Section s{"band", "Is it good?", {}};
   Sentence verdict{"MFU "};
   verdict.push_back(Value{value_of(c.of(convention).mfu), Unit::Share});
-  verdict.push_back(" (" + std::string(name_of(convention)) + ") is ");
+  verdict.emplace_back(" (" + std::string(name_of(convention)) + ") is ");
   for (auto& part : band_of(utilisation_band(anchors), value_of(c.of(convention).mfu)))
     verdict.push_back(part);
   Sentence step{"a good result begins at a step of "};

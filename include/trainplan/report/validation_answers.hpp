@@ -29,6 +29,23 @@ inline int stage_of(const PinnedRun& run, int stage) {
   return stage == kLastStage ? run.plan().pp - 1 : stage;
 }
 
+/// Memory of its GPU; no stage is evaluated twice.
+inline MemoryCost<double> memory_at(const PinnedRun& run, int stage) {
+  Eval rec;
+  const Inputs<double> in = bind(rec, run.problem(), run.plan());
+  if (stage == kFullestStage) return find_fullest(rec, in, run.problem(), run.plan()).memory;
+  return memory_cost(rec, in, run.problem(), run.plan(), stage_of(run, stage));
+}
+
+inline double reading_of(const MemoryCost<double>& memory, Reading reading) {
+  switch (reading) {
+    case Reading::Allocated: return memory.allocated.num();
+    case Reading::Reserved: return memory.reserved.num();
+    case Reading::Device: break;
+  }
+  return memory.device.num();
+}
+
 inline std::optional<Answer> item_answer(const Ask& ask) {
   const Ledger ledger = explain(ask.run->problem(), ask.run->plan(), stage_of(*ask.run, ask.stage));
   const LineItem* item = ledger.find(ask.item);
@@ -182,10 +199,7 @@ inline Finding finding_of(const MeasuredRow& row) {
   Finding out;
   out.id = row.id;
   const PinnedRun& run = *row.run;
-  const auto cost = evaluate_stage(run.problem(), run.plan(), detail::stage_of(run, row.stage));
-  const double readings[] = {cost.memory.allocated.num(), cost.memory.reserved.num(),
-                             cost.memory.device.num()};
-  const double predicted = readings[static_cast<int>(row.reading)];
+  const double predicted = detail::reading_of(detail::memory_at(run, row.stage), row.reading);
   out.title = name_of(row.reading);
   out.answer = Value{predicted, Unit::Memory};
   out.figure = Value{row.peak, Unit::Memory};

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -8,7 +9,7 @@
 #include "../../../src/io/measured_rules.hpp"
 #include "../../../src/io/measured_run.hpp"
 #include "catch.hpp"
-#include "found.hpp"
+#include "loading.hpp"
 #include "trainplan/cost/plan_cost.hpp"
 #include "trainplan/io/load_measured.hpp"
 
@@ -21,22 +22,12 @@ const std::string kHeader =
     "interconnect,seq,gbs_sequences,mbs,tp,pp,vp,ep,zero_or_fsdp,precision,recompute,step_time_s,"
     "tokens_per_s_per_gpu,peak_mem_gib,notes\n";
 
-MeasuredTable loaded(const std::string& text) {
-  Issues issues;
-  auto table = load_measured_text(text, "runs.csv", issues);
-  CAPTURE(listed(issues));
-  REQUIRE(table);
-  return std::move(*table);
+std::optional<MeasuredTable> load(const std::string& text, Issues& issues) {
+  return load_measured_text(text, "runs.csv", issues);
 }
+MeasuredTable loaded(const std::string& text) { return loaded_by(load, text); }
 MeasuredRun only(const std::string& row) { return loaded(kHeader + row + "\n").rows.at(0); }
-
-Issues mistakes(const std::string& text) {
-  Issues issues;
-  CHECK_FALSE(load_measured_text(text, "runs.csv", issues));
-  CHECK(complete(issues));
-  for (const Issue& i : issues.all()) CHECK(i.line > 0);
-  return issues;
-}
+Issues mistakes(const std::string& text) { return mistakes_by(load, text); }
 
 bool has(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();

@@ -1,31 +1,21 @@
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "catch.hpp"
-#include "found.hpp"
+#include "loading.hpp"
 #include "trainplan/io/load_validation.hpp"
 
 using namespace trainplan;
 
 namespace {
 
-Issues mistakes(const std::string& text) {
-  Issues issues;
-  CHECK_FALSE(load_validation_text(text, "v.json", issues));
-  CAPTURE(listed(issues));
-  CHECK(complete(issues));
-  for (const Issue& i : issues.all()) CHECK(i.line > 0);
-  return issues;
+std::optional<ValidationSet> load(const std::string& text, Issues& issues) {
+  return load_validation_text(text, "v.json", issues);
 }
-
-ValidationSet loaded(const std::string& text) {
-  Issues issues;
-  auto set = load_validation_text(text, "v.json", issues);
-  CAPTURE(listed(issues));
-  REQUIRE(set);
-  return std::move(*set);
-}
+ValidationSet loaded(const std::string& text) { return loaded_by(load, text); }
+Issues mistakes(const std::string& text) { return mistakes_by(load, text); }
 
 /// A file with one check.
 std::string with_check(const std::string& check) {

@@ -127,7 +127,7 @@ TEST_CASE("an id column stays whole though words have to be broken") {
                     {{"a", "what"}, {"id", "id"}, {"c", "n"}},
                     {{std::string("unbreakableword"), std::string(id), Value{45e9, Unit::MemoryBoth}}}},
               56);
-  CHECK(text.find(id + "  41.91 GiB (45.00 GB)\n") != std::string::npos);
+  CHECK(text.find(id + " 41.91 GiB (45.00 GB)\n") != std::string::npos);
 }
 
 TEST_CASE("a wrapped title of a ledger line keeps its depth") {
@@ -162,4 +162,41 @@ TEST_CASE("a long formula breaks before an operator") {
     }
   }
   CHECK(continued > 3);
+}
+
+TEST_CASE("no word of a table is cut while all columns have room for their longest word") {
+  const std::string path = "configs/validation/measured.csv";
+  const Table table{"t",
+                    "",
+                    {{"a", "what"}, {"b", "source"}, {"c", "n"}},
+                    {{std::string("several words that may wrap wherever it is needed"),
+                      path + ", and more words behind it", Value{45e9, Unit::MemoryBoth}}}};
+  const std::string text = text_of(table, 80);
+  CHECK(text.find(path) != std::string::npos);
+  CHECK(text.find("wherever") != std::string::npos);
+  CHECK(text.find("41.91 GiB (45.00 GB)\n") != std::string::npos);
+}
+
+TEST_CASE("a long word is cut behind a separator before any word is cut inside") {
+  const Table table{"t",
+                    "",
+                    {{"a", "what"}, {"b", "source"}, {"c", "n"}},
+                    {{std::string("unbreakable words"), std::string("configs/validation/measured_runs.csv"),
+                      Value{45e9, Unit::MemoryBoth}}}};
+  const std::string text = text_of(table, 56);
+  CHECK(text.find("unbreakable") != std::string::npos);
+  CHECK(text.find("configs/ ") != std::string::npos);
+  CHECK(text.find("validation/\n") != std::string::npos);
+  CHECK(text.find("runs.csv") != std::string::npos);
+}
+
+TEST_CASE("an estimate goes on two lines before a word of its row is cut") {
+  const Facts facts{"",
+                    {{"a", "reserved by the allocator", Estimate{{42e9, Unit::Memory}, 40e9, 50e9, 0.8},
+                      "judged by Megatron-LM", "memory.reserved"}}};
+  const std::string wide = text_of(facts, 120), narrow = text_of(facts, 72);
+  CHECK(wide.find(" GiB (") != std::string::npos);
+  CHECK(narrow.find(" GiB (") == std::string::npos);
+  CHECK(narrow.find("allocator") != std::string::npos);
+  CHECK(narrow.find("Megatron-LM") != std::string::npos);
 }
