@@ -1,0 +1,45 @@
+/// A simulated pipeline as what pictures of it need.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "trainplan/base/value.hpp"
+#include "trainplan/sim/placement.hpp"
+#include "trainplan/sim/retention.hpp"
+#include "trainplan/sim/timeline.hpp"
+
+namespace trainplan {
+
+/// Memory holds one residency for each stage. Its unit is Memory for bytes, or Count for saved sets.
+struct PipelinePicture {
+  std::string schedule, title, subject{};  ///< "zb_h1", what it does, whose pipeline it is
+  sim::Map map;
+  sim::Timeline timeline;
+  std::vector<sim::Residency> memory{};
+  double seconds_per_tick = 1;
+  Unit memory_unit = Unit::Memory;
+
+  double seconds(sim::Ticks ticks) const { return seconds_per_tick * static_cast<double>(ticks); }
+  int stages() const { return map.stages(); }
+  /// Of all directions.
+  int micro_batches() const { return map.micro_batches() * map.flows(); }
+  sim::Ticks update() const { return timeline.makespan - timeline.gradient_ready; }
+  /// Share of the time until all gradients are there.
+  double idle_share(std::size_t stage) const {
+    const auto whole = static_cast<double>(timeline.gradient_ready);
+    return whole > 0 ? static_cast<double>(timeline.idle(stage)) / whole : 0;
+  }
+  double peak(std::size_t stage) const {
+    return stage < memory.size() ? static_cast<double>(memory[stage].peak.total()) : 0;
+  }
+  double highest_peak() const {
+    double out = 0;
+    for (std::size_t g = 0; g < memory.size(); ++g) out = std::max(out, peak(g));
+    return out;
+  }
+};
+
+}  // namespace trainplan
