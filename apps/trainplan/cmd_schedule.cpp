@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "output.hpp"
+#include "pictures.hpp"
 #include "question.hpp"
 #include "trainplan/io/load_pipeline.hpp"
 #include "trainplan/io/pipeline_fields.hpp"
@@ -25,6 +26,7 @@ struct ScheduleOptions {
   RunOptions run;
   std::vector<std::pair<const PipelineField*, std::string>> fields;
   bool detail = false;
+  PictureOptions pictures;
   OutputOptions output;
 };
 
@@ -93,11 +95,18 @@ void refuse_single(const ScheduleAnswer& answer, const PipelineSpec& spec, Issue
   place_in_pipeline_file(spec, issues);
 }
 
-int show(const ScheduleAnswer& answer, const ScheduleOptions& options) {
+/// subject: whose pipeline it is, for the heads of pictures.
+int show(const ScheduleAnswer& answer, const ScheduleOptions& options, const std::string& subject) {
+  if (!write_pictures(options.pictures, answer, subject)) return ExitCode::BadInput;
+  const int status = answer.verdict() == Verdict::DoesNotFit ? ExitCode::DoesNotFit : ExitCode::Fits;
+  if (options.pictures.timeline) {
+    const std::string drawn = timelines(options.pictures, options.output, answer, subject);
+    return write_output(drawn, options.output.file) ? status : ExitCode::BadInput;
+  }
   const bool detail = options.detail || options.output.format == Format::Json;
   if (!options.output.csv) return emit(schedule_report(answer, detail), options.output);
   if (!write_output(render_csv(schedule_rows(answer)), options.output.file)) return ExitCode::BadInput;
-  return answer.verdict() == Verdict::DoesNotFit ? ExitCode::DoesNotFit : ExitCode::Fits;
+  return status;
 }
 
 /// What may lie over the ledgers of a plan; the other numbers are theirs.
@@ -144,6 +153,7 @@ void judge_plan(const Problem& problem, const Plan& plan, Issues& issues) {
 
 int run_planned(ScheduleOptions& options) {
   Issues issues;
+  judge_pictures(options.pictures, options.output, issues);
   if (!words_name_a_run("schedule", options.run.words, issues)) return emit(issues, options.output);
   const PipelineSpec spec = read_over_plan(options, issues);
   const auto question = Question::load(options.run.words, options.run, issues);
@@ -154,8 +164,11 @@ int run_planned(ScheduleOptions& options) {
   if (issues.has_errors()) return emit(issues, options.output);
   const ScheduleAnswer answer = answer_planned(t.problem, t.plan, spec);
   refuse_single(answer, spec, issues);
+  judge_pictures(options.pictures, answer, issues);
   const int status = emit(issues, options.output);
-  return issues.has_errors() ? status : show(answer, options);
+  return issues.has_errors()
+             ? status
+             : show(answer, options, t.problem.model().name + " on " + t.problem.cluster().name);
 }
 
 /// Run fields say nothing of a pipeline in numbers.
@@ -177,6 +190,7 @@ void refuse_run_fields(const ScheduleOptions& options, Issues& issues) {
 int run_stated(const ScheduleOptions& options) {
   Issues issues;
   PipelineSpec spec;
+  judge_pictures(options.pictures, options.output, issues);
   refuse_run_fields(options, issues);
   if (!options.run.words.empty()) {
     auto loaded = load_pipeline(options.run.words.front(), issues);
@@ -188,8 +202,9 @@ int run_stated(const ScheduleOptions& options) {
   if (issues.has_errors()) return emit(issues, options.output);
   const ScheduleAnswer answer = answer_stated(spec);
   refuse_single(answer, spec, issues);
+  judge_pictures(options.pictures, answer, issues);
   const int status = emit(issues, options.output);
-  return issues.has_errors() ? status : show(answer, options);
+  return issues.has_errors() ? status : show(answer, options, spec.title);
 }
 
 int run_schedule(ScheduleOptions& options) {
@@ -218,6 +233,7 @@ void add_schedule(CLI::App& app, Outcome& outcome) {
         ->group("Pipeline (each is also a field of a PIPELINE file)")
         ->type_name("");
   command->add_flag("--detail", options->detail, "every peak with its moment and what is alive");
+  add_picture_options(*command, options->pictures);
   add_output_options(*command, options->output, true);
   command->callback([options, &outcome] { outcome.status = run_schedule(*options); });
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +110,14 @@ void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv
   add_format_option(command, options, with_csv);
   command.add_option("-o,--output", options.file, "write to this file instead of standard output")
       ->type_name("FILE");
+}
+
+Style terminal_style(const OutputOptions& options) {
+  Style style{.colour = options.file.empty() && colour_on(STDOUT_FILENO), .columns = kColumns};
+  struct winsize size {};
+  if (options.file.empty() && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.columns = size.ws_col;
+  return style;
 }
 
 int emit(const Report& report, const OutputOptions& options) {

@@ -205,7 +205,8 @@ class Svg {
     std::string out = "A number is a micro-batch.";
     if (with_memory())
       out += " Memory beneath each stage on one scale: the full height is " +
-             value_text({p_.highest_peak(), p_.memory_unit}) + ".";
+             value_text({p_.highest_peak(), p_.memory_unit}) +
+             (p_.memory_unit == Unit::Memory ? "." : " activation sets of a whole stage.");
     if (style_.messages && !p_.timeline.messages.empty())
       out += " Lines are messages: activations, and dashed gradients.";
     return out;
@@ -263,7 +264,8 @@ class Svg {
 
   /// The sum of the first `kinds` classes over time, closed along the base line.
   std::string outline(std::size_t stage, std::size_t kinds) const {
-    const double base = lane(stage) + kLane + kGap + kMemory, scale = kMemory / p_.highest_peak();
+    const double base = lane(stage) + kLane + kGap + kMemory,
+                 scale = kMemory * p_.memory_scale / p_.highest_peak();
     std::string path = fmt::format("M{},{}", num(left_), num(base));
     double end = left_;
     for (const sim::Step& step : p_.memory[stage].steps) {

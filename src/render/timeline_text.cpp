@@ -221,6 +221,11 @@ class Ruler {
   const std::string& rule() const { return rule_; }
 };
 
+std::string peak_words(const PipelinePicture& p) {
+  return p.memory_unit == Unit::Memory ? "; peak: saved activations and messages"
+                                       : "; peak: activation sets of a whole stage";
+}
+
 /// Sentences below the rows: what the letters mean, what a column is.
 class Legend {
   const PipelinePicture& picture_;
@@ -288,8 +293,7 @@ class Legend {
                              value_text({picture_.seconds(picture_.timeline.gradient_ready), Unit::Time}) +
                              " until all gradients are there";
     std::string out = paragraph(kinds() + numbers(), columns, "  ") + paragraph(column(), columns, "  ");
-    return out + paragraph(idle + (picture_.memory.empty() ? "" : "; peak: saved activations and messages"),
-                           columns, "  ");
+    return out + paragraph(idle + (picture_.memory.empty() ? "" : peak_words(picture_)), columns, "  ");
   }
 };
 

@@ -59,7 +59,7 @@ class Trace {
     json_.text("title", printable(picture.title));
     if (!picture.subject.empty()) json_.text("subject", printable(picture.subject));
     json_.text("times", "microseconds, rounded to whole nanoseconds");
-    json_.text("memory", picture.memory_unit == Unit::Memory ? "bytes" : "saved sets");
+    json_.text("memory", picture.memory_unit == Unit::Memory ? "bytes" : "activation sets of a whole stage");
     json_.end();
     json_.array("traceEvents");
   }
@@ -134,7 +134,8 @@ class Trace {
     event("memory", "C", process, 0);
     at(moment);
     json_.object("args");
-    for (std::size_t i = 0; i < alive.size(); ++i) json_.number(kKeptNames[i], static_cast<double>(alive[i]));
+    for (std::size_t i = 0; i < alive.size(); ++i)
+      json_.number(kKeptNames[i], picture_.memory_scale * static_cast<double>(alive[i]));
     json_.end();
     json_.end();
   }

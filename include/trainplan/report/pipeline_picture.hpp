@@ -13,14 +13,15 @@
 
 namespace trainplan {
 
-/// Memory holds one residency for each stage. Its unit is Memory for bytes, or Count for saved sets.
+/// Memory holds one residency for each stage, in bytes with the unit Memory, or in saved sets with Count.
 struct PipelinePicture {
-  std::string schedule, title, subject{};  ///< "zb_h1", what it does, whose pipeline it is
+  std::string schedule, title, subject{};  ///< "zb_h1", what it does, of whom the pipeline is
   sim::Map map;
   sim::Timeline timeline;
   std::vector<sim::Residency> memory{};
   double seconds_per_tick = 1;
   Unit memory_unit = Unit::Memory;
+  double memory_scale = 1;  ///< what a size of the residency is, in that unit
 
   double seconds(sim::Ticks ticks) const { return seconds_per_tick * static_cast<double>(ticks); }
   int stages() const { return map.stages(); }
@@ -33,7 +34,7 @@ struct PipelinePicture {
     return whole > 0 ? static_cast<double>(timeline.idle(stage)) / whole : 0;
   }
   double peak(std::size_t stage) const {
-    return stage < memory.size() ? static_cast<double>(memory[stage].peak.total()) : 0;
+    return stage < memory.size() ? memory_scale * static_cast<double>(memory[stage].peak.total()) : 0;
   }
   double highest_peak() const {
     double out = 0;
