@@ -119,13 +119,17 @@ std::string timelines(const PictureOptions& options, const OutputOptions& output
       .colour = terminal.colour,
       .ascii = options.ascii,
       .columns = options.width.value_or(std::clamp(terminal.columns, kNarrowestTimeline, kWidestTimeline))};
-  std::string out;
+  std::string out, refused;
   for (const sim::Attempt& t : answer.attempts) {
-    if (!t.ran()) continue;
+    if (!t.ran()) {
+      refused.append(refused.empty() ? "" : ", ").append(t.schedule->id);
+      continue;
+    }
     out += out.empty() ? "" : "\n";
     out += render_timeline(picture_of(answer, t, subject), style);
   }
-  return out.empty() ? "no schedule can run this pipeline\n" : out;
+  if (!refused.empty()) out += "\nnot for this pipeline: " + refused + "; the report says why\n";
+  return out;
 }
 
 }  // namespace trainplan

@@ -12,6 +12,7 @@
 #include "layout.hpp"
 #include "slot_words.hpp"
 #include "svg_palette.hpp"
+#include "svg_parts.hpp"
 #include "time_axis.hpp"
 #include "trainplan/render/pictures.hpp"
 #include "units.hpp"
@@ -24,38 +25,8 @@ using sim::Ran;
 using sim::Ticks;
 using sim::Work;
 
-/// Advance of a character of a monospaced font, in its size; no usual one is wider.
-constexpr double kAdvance = 0.61;
 constexpr double kMargin = 18, kTitle = 15, kText = 11, kLarge = 11, kSmall = 6;
 constexpr double kLane = 22, kGap = 3, kMemory = 18, kBetween = 9;
-
-double width_of(std::string_view text, double size) {
-  return kAdvance * size * static_cast<double>(display_width(text));
-}
-
-/// Two decimals, as short as they can be.
-std::string num(double v) {
-  std::string out = fmt::format("{:.2f}", v);
-  out.erase(out.find_last_not_of('0') + 1);
-  if (out.ends_with('.')) out.pop_back();
-  return out == "-0" ? "0" : out;
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  return out;
-}
-
-struct Box {
-  double x = 0, y = 0, width = 0, height = 0;
-};
 
 class Svg {
   const PipelinePicture& p_;
@@ -206,7 +177,7 @@ class Svg {
     if (with_memory())
       out += " Memory beneath each stage on one scale: the full height is " +
              value_text({p_.highest_peak(), p_.memory_unit}) +
-             (p_.memory_unit == Unit::Memory ? "." : " activation sets of a whole stage.");
+             (p_.sized() ? "." : " activation sets of a whole stage.");
     if (style_.messages && !p_.timeline.messages.empty())
       out += " Lines are messages: activations, and dashed gradients.";
     return out;

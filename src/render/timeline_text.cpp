@@ -15,6 +15,7 @@
 #include "layout.hpp"
 #include "slot_words.hpp"
 #include "time_axis.hpp"
+#include "timeline_scale.hpp"
 #include "trainplan/render/pictures.hpp"
 #include "units.hpp"
 #include "words.hpp"
@@ -48,44 +49,6 @@ const Look& look_of(Shown shown) { return kLooks[static_cast<std::size_t>(shown)
 
 Shown shown_of(const sim::Slot& slot) {
   return slot.second ? Shown::Pair : static_cast<Shown>(slot.first.work);
-}
-
-/// How time becomes columns. Exact: every slot begins and ends with a column. Rounded: with the nearest one.
-/// Shares: slots may be narrower than a column.
-enum class Drawn : std::uint8_t { Exact, Rounded, Shares };
-struct Scale {
-  Drawn drawn = Drawn::Exact;
-  double ticks = 1;  ///< of a column
-  int columns = 1;
-
-  int column(Ticks at) const {
-    const auto nearest = static_cast<int>(std::lround(static_cast<double>(at) / ticks));
-    return std::clamp(nearest, 0, columns);
-  }
-};
-
-template <class F>
-void for_each_slot(const PipelinePicture& p, F visit) {
-  for (const auto& of_stage : p.timeline.stages)
-    for (const Ran& ran : of_stage)
-      if (ran.end > ran.start) visit(ran);
-}
-
-Scale scale_for(const PipelinePicture& p, int room) {
-  const Ticks whole = std::max<Ticks>(p.timeline.makespan, 1);
-  Ticks shortest = whole, common = std::gcd(p.timeline.makespan, p.timeline.gradient_ready);
-  for_each_slot(p, [&](const Ran& ran) {
-    shortest = std::min(shortest, ran.end - ran.start);
-    common = std::gcd(common, std::gcd(ran.start, ran.end));
-  });
-  if (common > 0 && whole / common <= room) {
-    const auto units = static_cast<int>(whole / common), each = room / units;
-    return {Drawn::Exact, static_cast<double>(common) / each, units * each};
-  }
-  constexpr std::array leading{1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0};
-  const double ticks = round_step(p.seconds(whole) / room, leading) / p.seconds_per_tick;
-  const auto columns = static_cast<int>(std::ceil(static_cast<double>(whole) / ticks * (1 - 1e-9)));
-  return {static_cast<double>(shortest) >= ticks ? Drawn::Rounded : Drawn::Shares, ticks, columns};
 }
 
 /// One row of columns.
@@ -222,8 +185,7 @@ class Ruler {
 };
 
 std::string peak_words(const PipelinePicture& p) {
-  return p.memory_unit == Unit::Memory ? "; peak: saved activations and messages"
-                                       : "; peak: activation sets of a whole stage";
+  return p.sized() ? "; peak: saved activations and messages" : "; peak: activation sets of a whole stage";
 }
 
 /// Sentences below the rows: what the letters mean, what a column is.

@@ -59,7 +59,7 @@ class Trace {
     json_.text("title", printable(picture.title));
     if (!picture.subject.empty()) json_.text("subject", printable(picture.subject));
     json_.text("times", "microseconds, rounded to whole nanoseconds");
-    json_.text("memory", picture.memory_unit == Unit::Memory ? "bytes" : "activation sets of a whole stage");
+    json_.text("memory", picture.sized() ? "bytes" : "activation sets of a whole stage");
     json_.end();
     json_.array("traceEvents");
   }

@@ -189,5 +189,14 @@ for words in 'plan llama8b h100x64' 'check good_run.json' 'check good_run.json -
   unwritten "$words: -o into no folder" nowhere/report "$program" $words -o nowhere/report
 done
 
+drawn='schedule --stages 4 --micro-batches 8 --forward 10ms --backward 20ms --schedule gpipe'
+for option in --svg --trace; do
+  unwritten "$option full" /dev/full "$program" $drawn $option /dev/full
+  unwritten "$option into no folder" nowhere/picture "$program" $drawn $option nowhere/picture
+  unwritten "$option into a folder" out "$program" $drawn $option out
+done
+unwritten '--timeline: a full disk' 'standard output' to_full "$program" $drawn --timeline
+unwritten '--timeline: -o full' /dev/full "$program" $drawn --timeline -o /dev/full
+
 echo "$cases cases, $failures failed; the slowest took $slowest ms: $slowest_name"
 ((failures == 0))

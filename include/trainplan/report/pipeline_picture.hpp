@@ -13,7 +13,7 @@
 
 namespace trainplan {
 
-/// Memory holds one residency for each stage, in bytes with the unit Memory, or in saved sets with Count.
+/// Memory holds one residency for each stage, in bytes, or in saved sets with the unit Count.
 struct PipelinePicture {
   std::string schedule, title, subject{};  ///< "zb_h1", what it does, of whom the pipeline is
   sim::Map map;
@@ -23,6 +23,7 @@ struct PipelinePicture {
   Unit memory_unit = Unit::Memory;
   double memory_scale = 1;  ///< what a size of the residency is, in that unit
 
+  bool sized() const { return memory_unit != Unit::Count; }
   double seconds(sim::Ticks ticks) const { return seconds_per_tick * static_cast<double>(ticks); }
   int stages() const { return map.stages(); }
   /// Of all directions.
