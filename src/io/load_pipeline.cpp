@@ -67,7 +67,6 @@ PipelineSpec read_pipeline(const Document& doc, Issues& issues) {
   const Reader in(doc, issues);
   PipelineSpec spec;
   spec.origin = doc.origin;
-  spec.title = config_name(doc.origin);
   for (const auto& [key, value] : doc.root.items()) {
     if (key.starts_with('_') || value.is_null()) continue;
     if (in.full()) break;

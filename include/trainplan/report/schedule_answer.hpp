@@ -56,14 +56,29 @@ struct ScheduleAnswer {
   }
 };
 
+/// A search over so many orders of so many stages takes minutes: then it runs only when it is asked for.
+inline std::optional<sim::Refusal> too_long_among_all(const sim::Schedule& schedule, int stages) {
+  constexpr int kMost = 32;
+  if (schedule.id != "v_search" || stages <= kMost) return {};
+  return sim::Refusal{
+      "stages", stages,
+      "be at most " + std::to_string(kMost) + " to be tried among all, which would take minutes", kMost};
+}
+
 /// id: empty or "all" for every schedule.
 inline ScheduleAnswer answer_schedules(std::string title, Facts about, sim::Pipeline pipeline,
                                        std::optional<double> budget, std::string_view id) {
   ScheduleAnswer out{std::move(title), std::move(about),          std::move(pipeline), {}, {},
                      budget,           !id.empty() && id != "all"};
   out.passes = mean_passes(out.pipeline);
-  for (const sim::Schedule& schedule : sim::schedules())
-    if (!out.single || schedule.id == id) out.attempts.push_back(try_schedule(schedule, out.pipeline));
+  const int stages = out.pipeline.cut(sim::Placement::Linear).shape.stages;
+  for (const sim::Schedule& schedule : sim::schedules()) {
+    if (out.single && schedule.id != id) continue;
+    if (auto refusal = out.single ? std::nullopt : too_long_among_all(schedule, stages))
+      out.attempts.push_back({.schedule = &schedule, .refusal = std::move(refusal)});
+    else
+      out.attempts.push_back(try_schedule(schedule, out.pipeline));
+  }
   return out;
 }
 

@@ -14,7 +14,7 @@ namespace trainplan {
 
 namespace detail {
 
-inline Value whole(double n) { return {n, Unit::Count}; }
+inline Value plain_count(double n) { return {n, Unit::Count}; }
 inline Value time_value(double seconds) { return {seconds, Unit::Time}; }
 inline Value mib(double bytes) { return {bytes, Unit::Request}; }
 
@@ -62,7 +62,8 @@ inline Section comparison_section(const ScheduleAnswer& a) {
     table.rows.push_back({Code{std::string(t.schedule->id)}, time_value(f.step), time_value(f.idle),
                           Value{f.idle_share, Unit::Share}, time_value(f.span_idle),
                           Value{f.bubble_rate, Unit::Share}, a.pipeline.sized ? Cell(mib(f.peak)) : Cell{},
-                          whole(f.stage_sets), whole(static_cast<double>(f.messages)), whole(f.copies)});
+                          plain_count(f.stage_sets), plain_count(static_cast<double>(f.messages)),
+                          plain_count(f.copies)});
     if (a.limited()) table.rows.back().push_back(fits_cell(a, t));
   }
   s.blocks.push_back(std::move(table));
@@ -145,7 +146,7 @@ inline Section refused_section(const ScheduleAnswer& a) {
     if (t.ran()) continue;
     if (t.refusal)
       table.rows.push_back({Code{std::string(t.schedule->id)}, std::string(t.refusal->field),
-                            whole(t.refusal->got), t.refusal->must, whole(t.refusal->nearest)});
+                            plain_count(t.refusal->got), t.refusal->must, plain_count(t.refusal->nearest)});
     else
       table.rows.push_back(
           {Code{std::string(t.schedule->id)}, std::string("its order"), Cell{}, text(*t.fault), Cell{}});
@@ -179,10 +180,10 @@ inline Section moment_section(const ScheduleAnswer& a) {
       const auto bytes = [&](sim::Size size) {
         return a.pipeline.sized ? Cell(mib(static_cast<double>(size))) : Cell{};
       };
-      table.rows.push_back({Code{std::string(t.schedule->id)}, whole(static_cast<double>(g)),
+      table.rows.push_back({Code{std::string(t.schedule->id)}, plain_count(static_cast<double>(g)),
                             time_value(a.seconds(peak.at)), bytes(peak.total()), bytes(peak.alive[0]),
                             bytes(peak.alive[1]), bytes(peak.alive[2]), bytes(peak.alive[3]),
-                            whole(peak.sets), time_value(a.seconds(t.timeline.idle(g))),
+                            plain_count(peak.sets), time_value(a.seconds(t.timeline.idle(g))),
                             time_value(a.seconds(t.timeline.span_idle(g)))});
     }
   }

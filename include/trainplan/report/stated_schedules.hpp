@@ -25,7 +25,8 @@ inline Facts stated_facts(const PipelineSpec& s, const sim::Pipeline& pipeline) 
   const MeanPasses t = mean_passes(pipeline);
   const std::string mean = t.equal_stages ? "" : "mean of the stages, which differ";
   const sim::Shape& loop = pipeline.cut(sim::Placement::Loop).shape;
-  if (!s.origin.empty()) add("file", "file", s.origin, s.source);
+  if (!s.origin.empty()) add("file", "file", s.origin, s.title);
+  if (!s.source.empty()) add("source", "source", s.source);
   add("stages", "stages", count(*s.stages));
   add("micro_batches", "micro-batches", count(*s.micro_batches));
   add("forward", "forward pass", Value{t.forward.num(), Unit::Time}, mean);
@@ -57,7 +58,6 @@ inline ScheduleAnswer answer_stated(const PipelineSpec& s) {
   Facts about = detail::stated_facts(s, pipeline);
   std::string title = "Pipeline schedules: " + std::to_string(*s.stages) + " stages, " +
                       std::to_string(*s.micro_batches) + " micro-batches";
-  if (!s.title.empty()) title += " (" + s.title + ")";
   return answer_schedules(std::move(title), std::move(about), std::move(pipeline), s.memory_budget,
                           s.schedule);
 }
