@@ -111,8 +111,9 @@ int show(const ScheduleAnswer& answer, const ScheduleOptions& options, const std
 
 /// What may lie over the ledgers of a plan; the other numbers are theirs.
 bool may_lie_over_a_plan(std::string_view key) {
-  constexpr std::string_view kKeys[] = {"transfer",         "update",        "chunks",      "group",   "lead",
-                                        "kept_for_weights", "memory_budget", "memory_sets", "schedule"};
+  constexpr std::string_view kKeys[] = {"pair",        "transfer", "update",           "chunks",
+                                        "group",       "lead",     "kept_for_weights", "memory_budget",
+                                        "memory_sets", "schedule"};
   return std::ranges::find(kKeys, key) != std::end(kKeys);
 }
 

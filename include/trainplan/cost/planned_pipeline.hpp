@@ -273,10 +273,22 @@ class PlannedCuts {
                                        static_cast<sim::Size>(std::llround(p.bytes * out.shape.after_x))};
     }
     set_durations(map, sent, out);
+    set_overlap(map, out);
     return out;
   }
 
  private:
+  /// What a pair saves of the passes of a full stage; a chunk has its part of it.
+  void set_overlap(const sim::Map& map, sim::Cut& out) const {
+    if (!options_.pair) return;
+    const sim::Durations& d = out.shape.durations;
+    for (std::size_t g = 0; g < out.times.overlap.size(); ++g) {
+      const sim::Ticks alone = d.forward[g] + d.input_gradient[g] + d.weight_gradient[g];
+      out.times.overlap[g] = std::max(sim::Ticks{0}, alone - sim::whole_picoseconds(*options_.pair)) /
+                             (map.flows() == 1 ? map.chunks() : 1);
+    }
+  }
+
   /// Of full stages, for orders that look at them; of two copies one counts.
   void set_durations(const sim::Map& map, sim::Ticks sent, sim::Cut& out) const {
     sim::Durations& d = out.shape.durations;

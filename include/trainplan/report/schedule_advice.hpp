@@ -64,7 +64,9 @@ class Adviser {
     else
       difference(step, time(std::abs(step)), "");
     s.emplace_back(" and ");
-    if (!a_.pipeline.sized)
+    if (!a_.pipeline.sized && mine.stage_sets == other.stage_sets)
+      s.emplace_back("as many sets");
+    else if (!a_.pipeline.sized)
       s.insert(s.end(), {Value{mine.stage_sets, Unit::Count}, " sets in place of ",
                          Value{other.stage_sets, Unit::Count}});
     else if (bytes == 0)
@@ -86,9 +88,10 @@ class Adviser {
       return none(std::move(when), "neither one_f1b nor interleaved fits or may run");
     if (plain == nullptr) return {std::move(when), loops, {"one_f1b does not fit"}};
     const ScheduleFigures f = of(*plain);
-    Sentence why{"one_f1b idles ", Value{f.idle_share, Unit::Share}, " of its step"};
     const bool few = f.idle_share <= kFewPercent;
-    if (loops == nullptr || few || loops->timeline.makespan >= plain->timeline.makespan) {
+    const bool chunks = loops != nullptr && !few && loops->timeline.makespan < plain->timeline.makespan;
+    Sentence why{chunks ? "one_f1b idles " : "it idles ", Value{f.idle_share, Unit::Share}, " of its step"};
+    if (!chunks) {
       why.emplace_back(few                ? ", which more chunks hardly better"
                        : loops == nullptr ? "; interleaved does not fit or may not run"
                                           : "; interleaved is no shorter with these transfers");
@@ -121,8 +124,9 @@ class Adviser {
   Advice halves() const {
     std::string when = "backward in halves, sets of 1F1B";
     const double sets = a_.pipeline.cut(sim::Placement::Linear).shape.stages;
-    const sim::Attempt* t = shortest({"zb_h1", "zb_auto", "interleaved_zb", "zbv", "v_zb", "v_search"},
-                                     [&](const sim::Attempt& x) { return of(x).stage_sets <= sets; });
+    const sim::Attempt* t =
+        shortest({"zb_h1", "zb_auto", "interleaved_zb", "zbv", "v_zb", "v_half", "v_search"},
+                 [&](const sim::Attempt& x) { return of(x).stage_sets <= sets; });
     if (t == nullptr) return none(std::move(when), "no order with halves fits in so many sets");
     Sentence why{"the shortest with at most ", Value{sets, Unit::Count}, " sets"};
     compare(why, *t, a_.find("one_f1b"));
@@ -131,8 +135,8 @@ class Adviser {
 
   Advice memory_to_spare() const {
     std::string when = "backward in halves, memory to spare";
-    const sim::Attempt* t = shortest(
-        {"zb_h1", "zb_h2", "zb_auto", "interleaved_zb", "zbv", "v_zb", "v_search", "dualpipe", "dualpipev"});
+    const sim::Attempt* t = shortest({"zb_h1", "zb_h2", "zb_auto", "interleaved_zb", "zbv", "v_zb", "v_half",
+                                      "v_search", "dualpipe", "dualpipev"});
     if (t == nullptr) return none(std::move(when), "no order with halves fits");
     Sentence why{"the shortest", a_.limited() ? " that fits" : "", ", with ",
                  Value{of(*t).stage_sets, Unit::Count}, " sets"};
@@ -177,7 +181,8 @@ class Adviser {
     std::string when = "expert exchange as long as compute";
     const sim::Attempt *one = fitting("dualpipev"), *two = fitting("dualpipe"), *zbv = a_.find("zbv");
     const sim::Attempt* t = one != nullptr ? one : two;
-    if (t == nullptr) return none(std::move(when), "neither dualpipev nor dualpipe fits or may run");
+    if (t == nullptr)
+      return none(std::move(when), "neither dualpipev nor dualpipe may run within the limits");
     Sentence why{one != nullptr ? "one copy of the parameters" : "two copies of the parameters",
                  "; only a pair that hides the exchange pays, so give its measured time as --pair"};
     compare(why, *t, zbv);

@@ -18,14 +18,14 @@ inline Value plain_count(double n) { return {n, Unit::Count}; }
 inline Value time_value(double seconds) { return {seconds, Unit::Time}; }
 inline Value mib(double bytes) { return {bytes, Unit::Request}; }
 
-/// "0 to 2, 5".
+/// "0-2, 5".
 inline std::string ranges_text(const std::vector<int>& numbers) {
   std::string out;
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t end = i;
     while (end + 1 < numbers.size() && numbers[end + 1] == numbers[end] + 1) ++end;
     out.append(out.empty() ? "" : ", ").append(std::to_string(numbers[i]));
-    if (end > i) out.append(end == i + 1 ? ", " : " to ").append(std::to_string(numbers[end]));
+    if (end > i) out.append(end == i + 1 ? ", " : "-").append(std::to_string(numbers[end]));
     i = end + 1;
   }
   return out;
@@ -36,8 +36,8 @@ inline Cell fits_cell(const ScheduleAnswer& a, const sim::Attempt& t) {
   if (!limit) return {};
   const std::vector<int> above = t.above(*limit);
   if (above.empty()) return std::string("fits");
-  if (above.size() == t.bytes.size()) return std::string("on no stage");
-  return "not on " + ranges_text(above);
+  if (above.size() == t.bytes.size()) return std::string("no stage");
+  return "not " + ranges_text(above);
 }
 
 inline Section comparison_section(const ScheduleAnswer& a) {
@@ -52,7 +52,7 @@ inline Section comparison_section(const ScheduleAnswer& a) {
                {"bubble_rate", "rate"},
                {"peak", "fullest stage"},
                {"stage_sets", "sets"},
-               {"messages", "messages"},
+               {"messages", "sent"},
                {"copies", "copies"}},
               {}};
   if (a.limited()) table.columns.push_back({"fits", a.budget ? "budget" : "room"});
@@ -67,14 +67,19 @@ inline Section comparison_section(const ScheduleAnswer& a) {
     if (a.limited()) table.rows.back().push_back(fits_cell(a, t));
   }
   s.blocks.push_back(std::move(table));
-  s.blocks.push_back(Notes{
+  Notes notes{
       "columns",
       {{"step: with the update, which waits for all stages; idle: of the idlest stage, up to that update; "
         "share: of that time"},
        {"in span: idle time of a stage between its first and its last pass; rate: its share of the longest "
         "span, the bubble rate of papers"},
-       {"sets: activation sets of a whole stage, at most; messages: in each direction; copies: of the "
-        "parameters"}}});
+       {"sets: activation sets of a whole stage, at most; sent: messages in each direction; copies: of the "
+        "parameters"}}};
+  if (a.limited())
+    notes.sentences.push_back(
+        {a.budget ? "budget: kept on every stage, or the stages on which it is not"
+                  : "room: what the plan leaves for activations, and the stages on which it is too little"});
+  s.blocks.push_back(std::move(notes));
   return s;
 }
 
@@ -97,6 +102,18 @@ inline Section peak_section(const ScheduleAnswer& a) {
     s.blocks.push_back(std::move(table));
   }
   return s;
+}
+
+/// One of these schedules has chunks of different length on some stage.
+inline bool uneven_chunks(const ScheduleAnswer& a) {
+  for (const sim::Attempt& t : a.attempts) {
+    const sim::Placement p = t.schedule->placement;
+    if (!t.ran() || (p != sim::Placement::Loop && p != sim::Placement::Vee)) continue;
+    for (const auto& of_stage : a.pipeline.cut(p).times.chunk)
+      for (const sim::PassTicks& chunk : of_stage)
+        if (chunk.forward != of_stage.front().forward) return true;
+  }
+  return false;
 }
 
 inline Section bound_section(const ScheduleAnswer& a) {
@@ -124,6 +141,8 @@ inline Section bound_section(const ScheduleAnswer& a) {
   std::vector<Sentence> notes{
       {"a formula is explained by: trainplan calc NAME; it knows neither transfers nor "
        "unequal stages"}};
+  if (uneven_chunks(a))
+    notes.push_back({"chunks of a stage differ in length here, and closed forms take them as equal"});
   if (!a.passes.equal_stages)
     notes.push_back(
         {"these stages differ: the closed forms take their mean, and the idlest stage waits for "

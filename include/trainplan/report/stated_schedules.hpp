@@ -11,9 +11,18 @@ namespace trainplan {
 
 namespace detail {
 
+/// "1/9 ms": in the largest unit of which the numerator is a whole number.
 inline std::string clock_text(const sim::Clock& clock) {
-  return std::to_string(clock.numerator) +
-         (clock.denominator == 1 ? "" : "/" + std::to_string(clock.denominator)) + " ps";
+  struct Scale {
+    sim::Ticks picoseconds;
+    const char* name;
+  };
+  for (const Scale& s : {Scale{1'000'000'000'000, "s"}, Scale{1'000'000'000, "ms"}, Scale{1'000'000, "us"},
+                         Scale{1'000, "ns"}, Scale{1, "ps"}})
+    if (clock.numerator % s.picoseconds == 0)
+      return std::to_string(clock.numerator / s.picoseconds) +
+             (clock.denominator == 1 ? "" : "/" + std::to_string(clock.denominator)) + " " + s.name;
+  return {};
 }
 
 inline Facts stated_facts(const PipelineSpec& s, const sim::Pipeline& pipeline) {
@@ -47,7 +56,8 @@ inline Facts stated_facts(const PipelineSpec& s, const sim::Pipeline& pipeline) 
     add("gradient_message", "gradient message", Value{s.gradient_message.value_or(0), Unit::Memory});
   }
   if (s.memory_budget) add("memory_budget", "budget of a stage", Value{*s.memory_budget, Unit::MemoryBoth});
-  add("tick", "clock", clock_text(pipeline.clock), "all times are whole ticks of so many picoseconds");
+  add("tick", "clock", clock_text(pipeline.clock),
+      "every time is a whole number of such ticks, nothing is rounded");
   return f;
 }
 
