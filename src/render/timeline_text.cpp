@@ -267,8 +267,9 @@ std::string heading(const PipelinePicture& p, const TimelineStyle& style) {
   shape += ": " + value_text({p.seconds(p.timeline.makespan), Unit::Time});
   if (!p.subject.empty()) shape = printable(p.subject) + "; " + shape;
   const auto columns = static_cast<std::size_t>(style.columns);
-  return inked(paragraph(printable(p.schedule + ": " + p.title), columns, ""), Ink::Bold, style.colour) +
-         paragraph(shape, columns, "") + "\n";
+  std::string title = paragraph(printable(p.schedule + ": " + p.title), columns, "");
+  title.pop_back();  // colours end before the line does
+  return inked(std::move(title), Ink::Bold, style.colour) + "\n" + paragraph(shape, columns, "") + "\n";
 }
 
 /// Texts of one column to the right of the rows, each as wide as the widest.
