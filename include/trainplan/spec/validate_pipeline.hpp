@@ -89,14 +89,22 @@ class PipelineRules {
          "try " + (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + *s_.stages));
   }
 
+  /// A size that says nothing without that of a layer; empty when there is none.
+  std::string_view other_size() const {
+    if (s_.memory_budget) return "memory_budget";
+    if (s_.saved_head) return "saved_bytes_head";
+    if (s_.kept_for_weights) return "kept_for_weights";
+    if (s_.activation_message) return "activation_message";
+    return s_.gradient_message ? "gradient_message" : "";
+  }
+
   void sizes() {
-    const bool other = s_.saved_head || s_.kept_for_weights || s_.activation_message || s_.gradient_message ||
-                       s_.memory_budget;
+    const std::string_view other = other_size();
     if (s_.saved_per_layer)
       require("layers", s_.layers.has_value(), "36");
-    else if (other)
-      fail("saved_bytes_per_layer", "missing", "", "be given where other sizes are",
-           "try " + written("saved_bytes_per_layer", "26768384"));
+    else if (!other.empty())
+      fail("saved_bytes_per_layer", "missing", place_of_key(s_, other).pointer + " without it",
+           "be given where other sizes are", "try " + written("saved_bytes_per_layer", "26768384"));
   }
 
   /// A pair is never shorter than its longer half.
