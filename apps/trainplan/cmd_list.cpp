@@ -13,11 +13,14 @@
 #include "output.hpp"
 #include "trainplan/cost/model_params.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/load_pipeline.hpp"
 #include "trainplan/io/model_families.hpp"
+#include "trainplan/io/pipeline_fields.hpp"
 #include "trainplan/io/run_fields.hpp"
 #include "trainplan/io/shipped.hpp"
 #include "trainplan/io/suggest.hpp"
 #include "trainplan/report/lists.hpp"
+#include "trainplan/report/schedule_list.hpp"
 
 namespace trainplan {
 namespace {
@@ -90,12 +93,20 @@ Report list_ranges(Issues& issues) {
   return range_list_report(calibration ? **calibration : Calibration{});
 }
 
-Report list_fields(Issues&) {
+/// Fields of a run or of a pipeline.
+template <class Fields>
+std::vector<ListedField> listed_fields(const Fields& fields) {
   std::vector<ListedField> out;
-  for (const RunField& f : run_fields())
+  for (const auto& f : fields)
     out.push_back({std::string(f.key), std::string(f.type), std::string(f.help), std::string(f.otherwise),
                    std::string(f.example)});
-  return field_list_report(out);
+  return out;
+}
+
+Report list_fields(Issues&) { return field_list_report(listed_fields(run_fields())); }
+
+Report list_pipeline_fields(Issues&) {
+  return field_list_report(listed_fields(pipeline_fields()), "Fields of a pipeline");
 }
 
 Report list_model_families(Issues&) {
@@ -117,6 +128,19 @@ Report list_runs(Issues& issues) {
   return run_list_report(out);
 }
 
+Report list_schedules(Issues& issues) {
+  std::vector<ListedPipeline> out;
+  const std::vector<Listed> listed = list_shipped("schedules");
+  for_each_shipped("schedules", [&](const std::string& name, std::string_view text, const std::string& file) {
+    const auto spec = load_pipeline_text(text, file, issues);
+    if (!spec) return;
+    for (const Listed& l : listed)
+      if (l.name == name)
+        out.push_back({name, l.title, spec->stages.value_or(0), spec->micro_batches.value_or(0)});
+  });
+  return schedule_list_report(out);
+}
+
 using Lister = std::function<Report(Issues&)>;
 
 const std::map<std::string, Lister>& listers() {
@@ -128,10 +152,12 @@ const std::map<std::string, Lister>& listers() {
       {"frameworks", [](Issues& issues) { return framework_list_report(frameworks(issues)); }},
       {"formulas", [](Issues&) { return formula_list_report(formula_chapters(), true); }},
       {"fields", list_fields},
+      {"pipeline-fields", list_pipeline_fields},
       {"rules", [](Issues& issues) { return list_rules("", issues); }},
       {"constants", list_constants},
       {"ranges", list_ranges},
       {"runs", list_runs},
+      {"schedules", list_schedules},
   };
   return all;
 }

@@ -128,6 +128,14 @@ void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv
       ->type_name("FILE");
 }
 
+Style terminal_style(const OutputOptions& options) {
+  Style style{.colour = options.file.empty() && colour_on(STDOUT_FILENO), .columns = kColumns};
+  struct winsize size {};
+  if (options.file.empty() && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.columns = size.ws_col;
+  return style;
+}
+
 int emit(const Report& report, const OutputOptions& options) {
   const int fd = options.file.empty() ? STDOUT_FILENO : -1;
   const Style style{.colour = colour_on(fd), .columns = columns_of(fd)};

@@ -26,6 +26,9 @@ void add_format_option(CLI::App& command, OutputOptions& options, bool with_csv 
 /// rows to write.
 void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv = false);
 
+/// Whether standard output is a terminal for colours, and as wide as it is; 100 columns for a file or a pipe.
+Style terminal_style(const OutputOptions& options);
+
 /// Writes the report. BadInput when it cannot be written, else DoesNotFit or Fits by the verdict.
 int emit(const Report& report, const OutputOptions& options);
 

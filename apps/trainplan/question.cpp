@@ -95,8 +95,15 @@ void take_convention(RunOptions& options, bool kernels, Issues& issues) {
 }
 
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& what) {
+  add_run_options_without(command, options, what, {});
+}
+
+void add_run_options_without(CLI::App& command, RunOptions& options, const std::string& what,
+                             const std::vector<std::string_view>& keys) {
   command.add_option("words", options.words, what);
-  add_fields(command, options, [](std::string_view key) { return key != "model" && key != "cluster"; });
+  add_fields(command, options, [&](std::string_view key) {
+    return key != "model" && key != "cluster" && std::find(keys.begin(), keys.end(), key) == keys.end();
+  });
   command.add_option("--pin", options.pins, "several fields at once, such as tp=8,pp=16")
       ->group("Run (each is also a field of a run file)")
       ->type_name("")

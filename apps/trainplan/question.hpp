@@ -33,6 +33,9 @@ void take_convention(RunOptions& options, bool kernels, Issues& issues);
 
 /// Adds the positional words (named `what`) and one option for each run field, and --pin.
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& what);
+/// The same without the fields that a command has options of its own for.
+void add_run_options_without(CLI::App& command, RunOptions& options, const std::string& what,
+                             const std::vector<std::string_view>& keys);
 /// The same with these fields only, and no --pin.
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& what,
                      const std::vector<std::string_view>& keys);

@@ -149,6 +149,30 @@ grep -qF 'error[integer] ./two.json:5:15 /sequence = x' stderr || fail 'sequence
 grep -qE '^    try 4, 8( |,)' stderr || grep -qE '^    try .*\b8\b' stderr || fail 'tp 6' 'no legal value'
 grep -qF 'try 8192' stderr || fail 'sequence x' 'no legal value'
 
+# Pipelines: files, options, and schedules that cannot be.
+printf '%s\n' '{' '  "stages": 4, "micro_batches": 8,' '  "forward": "10 ms", "backward": "20 ms"' '}' >good_pipeline.json
+sed '2i\  "stage": 4,' good_pipeline.json >bad.json
+refused 'a pipeline with an unknown key' bad.json unknown-key "$program" schedule ./bad.json
+while read -r name rule from to; do
+  sed "s/$from/$to/" good_pipeline.json >bad.json
+  refused "pipeline: $name" bad.json "$rule" "$program" schedule ./bad.json
+done <<'END'
+no-stages range 4, 0,
+stages-1e300 range|integer 4, 1e300,
+micro-batches-nan json-number|integer 8, NaN,
+forward-without-unit quantity "10.ms" 10
+forward-below-zero range 10.ms -10ms
+forward-1e300 range|quantity 10.ms 1e300s
+a-list-of-lists scalar "10.ms" [[1]]
+END
+for option in '--stages 1e400' '--micro-batches -1' '--forward ,' '--forward 1e999s' '--layers 5' '--schedule nothing' \
+  '--memory-budget 1GB' '--pair 1ns' '--group 99999999999999999999' '--pp 4' '--pin tp=8'; do
+  refused "schedule $option" "${option%% *}" '[a-z-]+' "$program" schedule ./good_pipeline.json $option
+done
+refused 'a schedule that the shape forbids' /micro_batches schedule-allows "$program" schedule ./good_pipeline.json --schedule dualpipe \
+  --stages 6
+refused 'nothing at all' --stages missing "$program" schedule
+
 # Degrees that no plan can hold, one by one and together.
 for pin in tp=65536 pp=65536 vpp=65536 cp=65536 micro_batch=65536 recompute_layers=65536 tp=1048576,pp=1048576 \
   tp=65535,pp=65535,cp=65535 dp=1048577 shard_size=65536,sharding=hsdp sequence=1e400 global_batch=-1; do
@@ -188,6 +212,15 @@ for words in 'plan llama8b h100x64' 'check good_run.json' 'check good_run.json -
   unwritten "$words: -o full" /dev/full "$program" $words -o /dev/full
   unwritten "$words: -o into no folder" nowhere/report "$program" $words -o nowhere/report
 done
+
+drawn='schedule --stages 4 --micro-batches 8 --forward 10ms --backward 20ms --schedule gpipe'
+for option in --svg --trace; do
+  unwritten "$option full" /dev/full "$program" $drawn $option /dev/full
+  unwritten "$option into no folder" nowhere/picture "$program" $drawn $option nowhere/picture
+  unwritten "$option into a folder" out "$program" $drawn $option out
+done
+unwritten '--timeline: a full disk' 'standard output' to_full "$program" $drawn --timeline
+unwritten '--timeline: -o full' /dev/full "$program" $drawn --timeline -o /dev/full
 
 echo "$cases cases, $failures failed; the slowest took $slowest ms: $slowest_name"
 ((failures == 0))

@@ -6,8 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "trainplan/cost/stated_pipeline.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/load_pipeline.hpp"
 #include "trainplan/render/render.hpp"
+#include "trainplan/sim/schedules.hpp"
+#include "trainplan/spec/validate_pipeline.hpp"
 
 namespace fuzz {
 
@@ -63,6 +67,24 @@ std::string exact(const std::optional<T>& loaded, std::string_view text, const I
   return flaws(text, issues);
 }
 
+/// A legal pipeline can be counted in ticks, or is refused for its digits; 1F1B runs on it.
+inline std::string odd_pipeline(const PipelineSpec& spec) {
+  if (*spec.stages * *spec.micro_batches > 256 || !countable(spec)) return "";
+  const sim::Pipeline pipeline = stated_pipeline(spec);
+  const sim::Attempt t = sim::try_schedule(*sim::find_schedule("one_f1b"), pipeline);
+  if (!t.ran()) return "1F1B does not run";
+  const double step = pipeline.clock.seconds(t.timeline.makespan);
+  return step > 0 && step < 1e9 ? "" : "a step of " + std::to_string(step) + " s";
+}
+
+/// Those with a place in the text.
+inline Issues field_issues(const Issues& issues) {
+  Issues out;
+  for (const Issue& issue : issues.all())
+    if (issue.line > 0) out.add(issue);
+  return out;
+}
+
 /// Loads a text of a kind (a folder of configs/, or "runs"); the first claim that does not hold, or nothing.
 inline std::string broken_claim(std::string_view kind, std::string_view text) {
   Issues issues;
@@ -74,6 +96,16 @@ inline std::string broken_claim(std::string_view kind, std::string_view text) {
   if (kind == "references") {
     load_anchors_text(text, kFile, issues);
     return flaws(text, issues);
+  }
+  if (kind == "schedules") {
+    const auto spec = load_pipeline_text(text, kFile, issues);
+    if (!spec && !issues.has_errors()) return "neither loaded nor refused";
+    const bool legal = !issues.has_errors();
+    if (spec) validate(*spec, {}, issues);  // what is missing has no place in a text
+    const bool whole = legal && !issues.has_errors();
+    const std::string why = whole ? odd_pipeline(*spec) : "";
+    if (!why.empty()) return why;
+    return legal ? "" : flaws(text, field_issues(issues));
   }
   // The good fields of a run come even when others are wrong.
   if (!load_run_text(text, kFile, issues) && !issues.has_errors()) return "neither loaded nor refused";

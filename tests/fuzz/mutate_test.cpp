@@ -13,6 +13,7 @@
 #include "mutator.hpp"
 #include "problems.hpp"
 #include "question.hpp"
+#include "trainplan/io/pipeline_fields.hpp"
 #include "trainplan/io/run_fields.hpp"
 #include "trainplan/io/shipped.hpp"
 
@@ -138,9 +139,23 @@ TEST_CASE("damaged runs are loaded or refused") {
   check_mutations("runs", run_texts(), 7, 6000, run_members());
 }
 
+TEST_CASE("damaged pipelines are loaded or refused, and a legal one runs") {
+  std::string all = "{\n  \"_about\": \"every field\"";
+  std::vector<std::string> members;
+  for (const PipelineField& f : pipeline_fields()) {
+    const std::string key = "\"" + std::string(f.key) + "\": ";
+    for (const std::string_view value : {f.example, std::string_view("8"), std::string_view("3 ms")})
+      members.push_back(key + "\"" + std::string(value) + "\"");
+    if (!f.key.ends_with("_gradient")) all += ",\n  " + key + "\"" + std::string(f.example) + "\"";
+  }
+  std::vector<std::string> texts = texts_of("schedules");
+  texts.push_back(all + "\n}\n");
+  check_mutations("schedules", texts, 11, 6000, members);
+}
+
 TEST_CASE("a file of one kind given as another is refused like any other") {
-  const std::vector<std::string> kinds{"models",     "clusters",    "accelerators",
-                                       "frameworks", "calibration", "references"};
+  const std::vector<std::string> kinds{"models",      "clusters",   "accelerators", "frameworks",
+                                       "calibration", "references", "schedules"};
   for (const std::string& kind : kinds)
     for (const std::string& as : kinds)
       for (const std::string& text : texts_of(kind)) {

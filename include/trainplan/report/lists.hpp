@@ -389,16 +389,17 @@ inline Report family_list_report(const std::vector<ListedFamily>& families) {
                               std::move(rows));
 }
 
-/// A field of a run, as a run file and the command line spell it.
+/// A field of a run or a pipeline, as a file and the command line spell it.
 struct ListedField {
   std::string key, type, help, otherwise, example;
 };
 
-inline Report field_list_report(const std::vector<ListedField>& fields) {
+inline Report field_list_report(const std::vector<ListedField>& fields,
+                                std::string title = "Fields of a run") {
   detail::Rows rows;
   for (const ListedField& f : fields)
     rows.push_back({Code{f.key}, f.type, f.help, f.otherwise, Code{f.example}});
-  return detail::table_report("fields", "Fields of a run",
+  return detail::table_report("fields", std::move(title),
                               {{"key", "key"},
                                {"type", "type"},
                                {"help", "what it is"},
