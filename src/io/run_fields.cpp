@@ -111,6 +111,9 @@ std::optional<double> quantity(std::string_view text, Dim dim, double lo, double
 bool set_margin(RunSpec& run, std::string_view text, Issue& out) {
   return (run.memory_margin = quantity(text, kCount, 0, 0.99, "30%", out)).has_value();
 }
+bool set_offload_optimizer(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.offload_optimizer = quantity(text, kCount, 0, 1, "100%", out)).has_value();
+}
 bool set_confidence(RunSpec& run, std::string_view text, Issue& out) {
   return (run.confidence = quantity(text, kCount, kLeastConfidence, kMostConfidence, "90%", out)).has_value();
 }
@@ -264,6 +267,13 @@ constexpr RunField kFields[] = {
      "false", set_choice<&RunSpec::attention_dropout, kSwitches>},
     {"expandable_segments", kSwitch, "the caching allocator maps memory page by page", "true", "false",
      set_choice<&RunSpec::expandable_segments, kSwitches>},
+    {"offload_optimizer", "share",
+     "parameters whose optimizer state lives in host memory and is updated there", "100%", "0%",
+     set_offload_optimizer},
+    {"offload_weights", kSwitch, "sharded weights live in host memory and are copied when they are gathered",
+     "true", "false", set_choice<&RunSpec::offload_weights, kSwitches>},
+    {"offload_layers", kInteger, "layers of a stage whose saved activations wait in host memory", "8", "none",
+     set_whole<&RunSpec::offload_layers, kMaxLayers>},
     {"memory_margin", "share", "part of the memory gate that a derived plan keeps free", "30%",
      "planning_margin of the constants, 30%", set_margin},
     {"tokens", "tokens", "tokens of the whole training", "15T-tokens", "none: costs are those of 30 days",

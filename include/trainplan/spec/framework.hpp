@@ -117,6 +117,14 @@ struct CommRow {
   When when = When::Always;
 };
 
+/// Rows of state of a mode that can live in host memory, by id: with the optimizer, with the weights. None:
+/// not offered.
+struct HostRows {
+  std::vector<std::string> optimizer, weights;
+  bool partial = false;  // also of a part of the parameters
+  std::string source;
+};
+
 /// State and traffic of one sharding mode.
 struct ShardingRows {
   Sharding mode = Sharding::None;
@@ -130,6 +138,7 @@ struct ShardingRows {
   double gradient_units = 0;          // whole layers of unsharded gradient, before and in their reduction
   std::vector<StateRow> state;
   std::vector<CommRow> traffic;
+  HostRows host;
 
   /// Layers are gathered before they run, and their gradients reduced layer by layer.
   bool is_fully_sharded() const { return gathered_units > 0; }
@@ -158,6 +167,20 @@ enum class SelectivePolicy : std::uint8_t { Modules, EverySecondMatmul, None };
 /// Buffers of pipeline messages. Torch: one receive buffer for each micro-batch, and all outputs until the
 /// step ends.
 enum class PipelineBuffers : std::uint8_t { None, Torch };
+
+/// Saved activations that can wait in host memory. Saved: those of layers that are not recomputed, without a
+/// pipeline. Kept: the inputs that recomputed layers keep, of all such layers.
+enum class LayerOffload : std::uint8_t { None, Saved, Kept };
+
+/// How a framework uses the memory of the host.
+struct HostUse {
+  LayerOffload layers = LayerOffload::None;
+  bool together = false;      // weights, gradients and optimizer move together or not at all
+  double gradient_bytes = 4;  // of a parameter, for the optimizer on the host
+  double weight_bytes = 2;    // of a parameter, as weights are copied to the GPU
+  double buffers = 1;         // host memory over what is counted, for pinned buffers
+  std::string source;
+};
 
 /// Library workspaces of a process: always, of the last stage, of grouped matrix products.
 struct Workspaces {
@@ -217,7 +240,10 @@ inline constexpr std::string_view kLaunchFields[] = {"precision",
                                                      "cuda_graphs",
                                                      "recompute",
                                                      "recompute_modules",
-                                                     "recompute_layers"};
+                                                     "recompute_layers",
+                                                     "offload_optimizer",
+                                                     "offload_weights",
+                                                     "offload_layers"};
 
 struct FrameworkProfile {
   std::string id, name, version, origin;
@@ -243,6 +269,7 @@ struct FrameworkProfile {
   SelectivePolicy selective = SelectivePolicy::Modules;
   PipelineBuffers pipeline_buffers = PipelineBuffers::None;
   Workspaces workspace;
+  HostUse host;
   std::vector<LossRow> losses{LossRow{}};
   LossKind default_loss = LossKind::Native;
   double reduce_bucket = 0;  // elements of a gradient bucket by default; 0: no buckets of a fixed size
