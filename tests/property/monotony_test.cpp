@@ -126,9 +126,9 @@ TEST_CASE("offloading never raises device memory, and more of the host never len
     without.recipe.offload = {};
     const auto cost = evaluate_stage(s.problem, s.plan, 0), plain = evaluate_stage(without, s.plan, 0);
     const auto fast = on(s, changed(s.cluster, "host", [](ClusterSpec& c) {
-      c.host_link.value *= 2;
-      c.host_bandwidth.value *= 2;
-    }));
+                           c.host_link.value *= 2;
+                           c.host_bandwidth.value *= 2;
+                         }));
     const double step = on(s, problems::cluster(s.cluster)).step.step.num();
     if (fast.step.step.num() < step) ++shorter;
     CAPTURE(described(s), s.problem.recipe.offload.optimizer, s.problem.recipe.offload.layers);

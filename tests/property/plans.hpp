@@ -77,6 +77,7 @@ class Plans {
     r.dp_overlap = coin();
     r.margin = static_cast<double>(below(60)) / 100;
     kernels(r, model, profile);
+    r.low_weights = profile.low_weights && r.matmul != Matmul::Wide && coin();
     if (coin()) offload(r, plan, model, profile);
     if (coin()) r.tokens = 1e9 * static_cast<double>(1 + below(20000));
     return r;
@@ -89,6 +90,7 @@ class Plans {
     const bool whole = r.offload.weights && profile.host.together;
     if (!host.optimizer.empty() && (whole || (coin() && !profile.host.together)))
       r.offload.optimizer = host.partial && !whole ? one_of({0.25, 0.5, 1.0}) : 1.0;
+    if (std::int64_t{plan.pp} * plan.vpp > model.layers) return;  // no legal plan
     const std::int64_t layers = stage_layers(model, plan, plan.pp / 2);
     if (profile.host.layers == LayerOffload::Kept && plan.recompute == Recompute::Full && coin())
       r.offload.layers = layers;

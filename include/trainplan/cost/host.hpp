@@ -97,14 +97,19 @@ Bytes<typename R::Num> state_on_host(R& rec, const Inputs<typename R::Num>& in, 
   Sum<Bytes<N>> sum;
   const HostUse& use = problem.profile().host;
   const auto buffers = rec.template in<Count<N>>(
-      {"f_buf", "host memory over what is counted", problem.profile().origin + " /host/buffers"}, use.buffers);
+      {"f_buf", "host memory over what is counted", problem.profile().origin + " /host/buffers"},
+      use.buffers);
   for (const StateRow& row : problem.profile().rows(plan.sharding)->state) {
     const double host = host_share(problem, plan, row.id);
     if (host == 0 || !applies(row.when, problem.recipe, plan) || !row.is_resident()) continue;
     // A gradient is counted once, below, in the type that the optimizer reads.
     if (row.id == "gradient" || row.id == "gradient_shard") continue;
     const auto width = width_leaf(rec, problem, "w_", row);
-    const auto share = offloaded_share(rec, host);
+    const bool weights = problem.recipe.offload.weights &&
+                         goes_along(problem.profile().rows(plan.sharding)->host.weights, row.id);
+    const auto share =
+        weights ? rec.template in<Count<N>>({"x_w", "weights on the host", "run /offload_weights"}, 1)
+                : offloaded_share(rec, host);
     const auto add = [&](ParamClass kind, Params<N> held) {
       sum.add(row_on_host(rec, in, row, width, share, buffers, kind, held));
     };
@@ -140,8 +145,8 @@ void add_optimizer_traffic(R& rec, const Problem& problem, const Plan& plan,
   const Recipe& r = problem.recipe;
   const auto width = rec.template in<BytesPerParam<N>>(
       {"w_gd", "bytes of a gradient on its way to the host", "run /gradient_dtype"}, bytes_of(r.gradient));
-  const auto gradients = rec.item({"host.gradients_copied", "V_gd", "gradients copied to the host"},
-                                  out.updated * width);
+  const auto gradients =
+      rec.item({"host.gradients_copied", "V_gd", "gradients copied to the host"}, out.updated * width);
   (sends_gradients_early(problem, plan) ? out.backward_down : out.step_down).add(gradients);
   if (r.offload.weights) return;
   const auto weight = rec.template in<BytesPerParam<N>>(
@@ -167,7 +172,7 @@ HostCost<typename R::Num> host_cost(R& rec, const Inputs<typename R::Num>& in, c
                                          : 1.0 * out.state);
   out.node = rec.item({"host.node", "H_node", "host memory of a node"},
                       out.per_gpu * detail::count(rec, "G_node", "GPUs of a node", problem.cluster().origin,
-                                          "/gpus_per_node", problem.cluster().gpus_per_node));
+                                                  "/gpus_per_node", problem.cluster().gpus_per_node));
   return out;
 }
 
@@ -182,9 +187,9 @@ HostTraffic<typename R::Num> host_traffic(R& rec, const Inputs<typename R::Num>&
     out.backward_up.add(1.0 * memory.activations.offloaded_micro_batch);
   }
   if (o.optimizer > 0) {
-    out.updated = rec.item({"host.updated", "N_host", "parameters of a GPU that the host updates"},
-                           updated_params(in, problem, plan, memory.params) *
-                               detail::offloaded_share(rec, o.optimizer));
+    out.updated = rec.item(
+        {"host.updated", "N_host", "parameters of a GPU that the host updates"},
+        updated_params(in, problem, plan, memory.params) * detail::offloaded_share(rec, o.optimizer));
     detail::add_optimizer_traffic(rec, problem, plan, out);
   }
   if (!o.weights) return out;
@@ -201,16 +206,49 @@ HostTraffic<typename R::Num> host_traffic(R& rec, const Inputs<typename R::Num>&
 
 namespace detail {
 
+/// What a pass of a micro-batch waits for copies.
+template <class N>
+struct HostWait {
+  bool any = false;
+  Seconds<N> forward{}, backward{};
+};
+
 /// Of one pass of a micro-batch; nothing is copied: nothing.
 template <Recorder R>
-void add_wait(R& rec, const Item& item, const Sum<Bytes<typename R::Num>>& up,
-              const Sum<Bytes<typename R::Num>>& down, BytesPerSec<typename R::Num> rate,
-              Seconds<typename R::Num> window, Sum<Seconds<typename R::Num>>& sum) {
+Seconds<typename R::Num> pass_wait(R& rec, const Item& item, const Sum<Bytes<typename R::Num>>& up,
+                                   const Sum<Bytes<typename R::Num>>& down, BytesPerSec<typename R::Num> rate,
+                                   Seconds<typename R::Num> window) {
   using N = typename R::Num;
-  if (up.empty() && down.empty()) return;
   const Bytes<N> none{N(0.0)};
-  sum.add(rec.apply(offload_wait, item, up.empty() ? none : up.total(), down.empty() ? none : down.total(),
-                    rate, window));
+  return rec.apply(offload_wait, item, up.empty() ? none : up.total(), down.empty() ? none : down.total(),
+                   rate, window);
+}
+
+template <Recorder R>
+BytesPerSec<typename R::Num> host_rate(R& rec, const Problem& problem) {
+  using N = typename R::Num;
+  return rec.item(
+      {"host.rate", "W_host", "rate of copies between a GPU and its host"},
+      figure<BytesPerSec<N>>(rec, "W_link", "link of a GPU to its host", problem.cluster().host_link) *
+          figure<Count<N>>(rec, "e_host", "share of the link that copies reach",
+                           problem.calibration().time.host_link_rate));
+}
+
+/// Windows are those of the stage that sets the pace: a third of a micro-batch forward, two thirds backward.
+template <Recorder R>
+HostWait<typename R::Num> copy_wait(R& rec, const HostTraffic<typename R::Num>& t,
+                                    BytesPerSec<typename R::Num> rate,
+                                    const PipelineTime<typename R::Num>& pipe) {
+  HostWait<typename R::Num> out;
+  out.any =
+      !(t.forward_up.empty() && t.forward_down.empty() && t.backward_up.empty() && t.backward_down.empty());
+  if (!out.any) return out;
+  out.forward = pass_wait(rec, {"step.host_forward", "t_host_f", "copies that a forward pass does not hide"},
+                          t.forward_up, t.forward_down, rate, pipe.slowest / 3.0);
+  out.backward =
+      pass_wait(rec, {"step.host_backward", "t_host_b", "copies that a backward pass does not hide"},
+                t.backward_up, t.backward_down, rate, pipe.slowest * 2.0 / 3.0);
+  return out;
 }
 
 /// Copies between steps, which nothing hides: gradients down, then weights up.
@@ -222,25 +260,13 @@ Sum<Bytes<N>> between_steps(const HostTraffic<N>& traffic) {
   return out;
 }
 
-/// What of the copies shows in a step. Windows are those of the stage that sets the pace: a third of a
-/// micro-batch forward, two thirds backward.
+/// What of the copies shows in a step.
 template <Recorder R>
-Seconds<typename R::Num> exposed_host(R& rec, const Problem& problem,
-                                      const HostTraffic<typename R::Num>& traffic,
-                                      const PipelineTime<typename R::Num>& pipe,
-                                      Count<typename R::Num> m) {
-  using N = typename R::Num;
-  const auto rate = rec.item(
-      {"host.rate", "W_host", "rate of copies between a GPU and its host"},
-      figure<BytesPerSec<N>>(rec, "W_link", "link of a GPU to its host", problem.cluster().host_link) *
-          figure<Count<N>>(rec, "e_host", "share of the link that copies reach",
-                           problem.calibration().time.host_link_rate));
-  Sum<Seconds<N>> waits, shown;
-  add_wait(rec, {"step.host_forward", "t_host_f", "copies that a forward pass does not hide"},
-           traffic.forward_up, traffic.forward_down, rate, pipe.slowest / 3.0, waits);
-  add_wait(rec, {"step.host_backward", "t_host_b", "copies that a backward pass does not hide"},
-           traffic.backward_up, traffic.backward_down, rate, pipe.slowest * 2.0 / 3.0, waits);
-  if (!waits.empty()) shown.add(m * waits.total());
+Seconds<typename R::Num> exposed_host(R& rec, const HostTraffic<typename R::Num>& traffic,
+                                      const HostWait<typename R::Num>& wait,
+                                      BytesPerSec<typename R::Num> rate, Count<typename R::Num> m) {
+  Sum<Seconds<typename R::Num>> shown;
+  if (wait.any) shown.add(m * (wait.forward + wait.backward));
   if (const auto bytes = between_steps(traffic); !bytes.empty())
     shown.add(rec.item({"step.host_copies", "t_host_c", "gradients and weights copied between steps"},
                        bytes.total() / rate));

@@ -53,12 +53,16 @@ namespace detail {
 
 /// Data-parallel traffic that no work hides, and what that behind work costs the work. A window is the time
 /// that the pace-making stage takes, whatever it spends it on: were it the kernels alone, faster ones could
-/// lengthen the step. Traffic behind all of the work gets what the other windows leave.
+/// lengthen the step. Waiting for the host is part of it. Traffic behind all of the work gets what the other
+/// windows leave.
 template <Recorder R>
 Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const CommCost<typename R::Num>& comm,
                                       const PipelineTime<typename R::Num>& pipe,
-                                      Count<typename R::Num> layers, Count<typename R::Num> m) {
+                                      const HostWait<typename R::Num>& host, Count<typename R::Num> layers,
+                                      Count<typename R::Num> m) {
   using N = typename R::Num;
+  const auto with = [&](Seconds<N> window, Seconds<N> wait) { return host.any ? window + wait : window; };
+  const auto all = host.any ? pipe.slowest + host.forward + host.backward : pipe.slowest;
   const auto time = [&](HidesBehind what) { return comm.data_behind[static_cast<std::size_t>(what)]; };
   Sum<Seconds<N>> shown;
   Sum<Seconds<N>> behind;
@@ -74,17 +78,17 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
     else if (what == HidesBehind::LastBackward)
       hide(what,
            rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"},
-                    pipe.slowest * 2.0 / 3.0),
+                    with(pipe.slowest * 2.0 / 3.0, host.backward)),
            layers);
     else if (what == HidesBehind::NextForward)
-      hide(
-          what,
-          rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"}, pipe.slowest / 3.0),
-          layers);
+      hide(what,
+           rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"},
+                    with(pipe.slowest / 3.0, host.forward)),
+           layers);
     else
       hide(what,
            rec.item({"step.window_all", "t_win", "all micro-batches, less what other traffic hides behind"},
-                    behind.empty() ? m * pipe.slowest : m * pipe.slowest - behind.total()),
+                    behind.empty() ? m * all : m * all - behind.total()),
            layers * m);
   }
   if (!behind.empty())
@@ -116,12 +120,14 @@ template <Recorder R>
 void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
                   const CommCost<typename R::Num>& comm, const PipelineTime<typename R::Num>& pipe,
                   const ParamsCost<typename R::Num>& params, const HostTraffic<typename R::Num>& host,
-                  Tokens<typename R::Num> tokens, Count<typename R::Num> m,
-                  StepCost<typename R::Num>& out) {
+                  Tokens<typename R::Num> tokens, Count<typename R::Num> m, StepCost<typename R::Num>& out) {
   using N = typename R::Num;
   const auto mean = [&](const Item& item, Seconds<N> all) { return rec.item(item, m * all / in.pp); };
   out.exposed_tensor = mean({"step.exposed_tp", "t_tp_exp", "tensor parallel"}, pipe.tensor);
-  out.exposed_data = exposed_data(rec, problem, comm, pipe, params.blocks, m);
+  const bool offloads = problem.recipe.offload.any();
+  const auto host_link = offloads ? host_rate(rec, problem) : BytesPerSec<N>{};
+  const auto wait = offloads ? copy_wait(rec, host, host_link, pipe) : HostWait<N>{};
+  out.exposed_data = exposed_data(rec, problem, comm, pipe, wait, params.blocks, m);
   out.exposed_context = mean({"step.exposed_cp", "t_cp_exp", "context parallel"}, pipe.context);
   out.exposed_pipeline = exposed_pipeline(rec, in, problem, plan, tokens, m);
   auto exposed = out.exposed_tensor + out.exposed_data + out.exposed_context + out.exposed_pipeline;
@@ -136,8 +142,8 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
     out.exposed_experts = mean({"step.exposed_ep", "t_ep_exp", "expert parallel"}, pipe.experts);
     exposed = exposed + out.exposed_experts;
   }
-  if (problem.recipe.offload.any()) {
-    out.exposed_host = exposed_host(rec, problem, host, pipe, m);
+  if (offloads) {
+    out.exposed_host = exposed_host(rec, host, wait, host_link, m);
     exposed = exposed + out.exposed_host;
   }
   out.exposed = rec.item({"step.exposed", "dT_comm", "exposed communication"}, exposed);
@@ -209,8 +215,8 @@ StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, c
                                     const CommCost<typename R::Num>& comm,
                                     const PipelineTime<typename R::Num>& pipe,
                                     const ParamsCost<typename R::Num>& params,
-                                    const HostTraffic<typename R::Num>& host,
-                                    Tokens<typename R::Num> tokens, Count<typename R::Num> m) {
+                                    const HostTraffic<typename R::Num>& host, Tokens<typename R::Num> tokens,
+                                    Count<typename R::Num> m) {
   using N = typename R::Num;
   const TimeConstants& c = problem.calibration().time;
   StepCost<N> out;

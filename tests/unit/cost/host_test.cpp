@@ -21,7 +21,8 @@ Plan plan_of(Sharding sharding) { return completed({.dp = 64, .sharding = shardi
 
 }  // namespace
 
-TEST_CASE("an optimizer on the host: 12 bytes of a parameter leave the GPU, 16 with buffers stand on the host") {
+TEST_CASE(
+    "an optimizer on the host: 12 bytes of a parameter leave the GPU, 16 with buffers stand on the host") {
   Draft d = data_parallel("deepspeed");
   const Plan plan = plan_of(Sharding::Zero3);
   const auto before = evaluate(d.problem(), plan);
@@ -59,7 +60,10 @@ TEST_CASE("gradients go down and weights up between steps, and a node updates wh
   const double copies = (after.step.exposed - before.step.exposed).num(),
                update = (after.step.optimizer - before.step.optimizer).num();
   CHECK(copies == Approx(n * (4 + 2) / kLink));
-  CHECK((after.step.step - before.step.step).num() == Approx((copies + update) * 1.03).epsilon(0.03));
+  // the stack slows all of it, and stragglers of eight nodes
+  const double slow = d.problem().stack().slowdown.value,
+               stragglers = 3 * d.calibration.time.straggler_growth.value;
+  CHECK((after.step.step - before.step.step).num() == Approx((copies + update) * slow * (1 + stragglers)));
 }
 
 TEST_CASE("activations of layers: all but two of them leave the GPU, and what a pass does not hide shows") {

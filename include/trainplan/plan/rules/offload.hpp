@@ -25,16 +25,21 @@ inline std::string modes_that(const FrameworkProfile& f, bool (*offers)(const Ho
   return out;
 }
 
+/// Layers of a stage between the first and the last; none where the stages cannot be.
+inline std::int64_t middle_stage(const Problem& x, const Plan& p) {
+  const std::int64_t layers = x.model().layers, given = std::int64_t{p.first_layers} + p.last_layers;
+  return std::int64_t{p.pp} * p.vpp > layers || given > layers ? 0 : stage_layers(x.model(), p, p.pp / 2);
+}
 /// Layers that a stage between the first and the last recomputes.
 inline std::int64_t recomputed_of_stage(const Problem& x, const Plan& p) {
-  const std::int64_t all = stage_layers(x.model(), p, p.pp / 2);
+  const std::int64_t all = middle_stage(x, p);
   return p.recompute == Recompute::Full     ? all
          : p.recompute == Recompute::Layers ? std::int64_t{p.recompute_layers}
                                             : 0;
 }
 inline std::string offload_layers_text(const Problem& x, const Plan& p) {
-  return text(x.recipe.offload.layers) + " of " + text(stage_layers(x.model(), p, p.pp / 2)) +
-         " layers, pp " + text(p.pp) + ", recompute " + std::string(name_of(p.recompute));
+  return text(x.recipe.offload.layers) + " of " + text(middle_stage(x, p)) + " layers, pp " + text(p.pp) +
+         ", recompute " + std::string(name_of(p.recompute));
 }
 inline std::string host_text(const Problem& x, const Plan&) {
   const ClusterSpec& c = x.cluster();
@@ -66,8 +71,7 @@ inline constexpr std::array kOffloadRules{
              [](const Problem& x, const Plan& p) {
                const double share = x.recipe.offload.optimizer;
                const HostRows* host = host_rows(x, p);
-               return share == 0 || share == 1 || host == nullptr || host->partial ||
-                      host->optimizer.empty();
+               return share == 0 || share == 1 || host == nullptr || host->partial || host->optimizer.empty();
              },
          .numbers = offloaded_text},
     Rule{.id = "offload-weights-is-offered",
@@ -84,17 +88,16 @@ inline constexpr std::array kOffloadRules{
              [](const Problem& x, const Plan&) {
                return modes_that(x.profile(), [](const HostRows& h) { return !h.weights.empty(); });
              }},
-    Rule{.id = "offload-goes-together",
-         .field = "offload_optimizer",
-         .also = "offload_weights",
-         .must = "be 100% with offload_weights and 0% without: both move, or none",
-         .keeps =
-             [](const Problem& x, const Plan&) {
-               return x.recipe.offload.optimizer == (x.recipe.offload.weights ? 1 : 0);
-             },
-         .numbers = offloaded_text,
-         .repair = [](const Problem&, const Plan&) { return std::string("set offload_weights to true"); },
-         .applies = [](const FrameworkProfile& f) { return f.host.together; }},
+    Rule{
+        .id = "offload-goes-together",
+        .field = "offload_optimizer",
+        .also = "offload_weights",
+        .must = "be 100% with offload_weights and 0% without: both move, or none",
+        .keeps = [](const Problem& x,
+                    const Plan&) { return x.recipe.offload.optimizer == (x.recipe.offload.weights ? 1 : 0); },
+        .numbers = offloaded_text,
+        .repair = [](const Problem&, const Plan&) { return std::string("set offload_weights to true"); },
+        .applies = [](const FrameworkProfile& f) { return f.host.together; }},
     Rule{.id = "offload-layers-is-offered",
          .field = "offload_layers",
          .must = "be left out: the framework keeps activations on the GPU",
@@ -105,27 +108,25 @@ inline constexpr std::array kOffloadRules{
          .field = "offload_layers",
          .also = "pp",
          .must = "stand with pp 1",
-         .keeps =
-             [](const Problem& x, const Plan& p) { return x.recipe.offload.layers == 0 || p.pp == 1; },
+         .keeps = [](const Problem& x, const Plan& p) { return x.recipe.offload.layers == 0 || p.pp == 1; },
          .numbers = offload_layers_text,
          .applies = [](const FrameworkProfile& f) { return f.host.layers == LayerOffload::Saved; }},
-    Rule{.id = "offload-layers-without-recompute",
-         .field = "offload_layers",
-         .also = "recompute",
-         .must = "stand with recompute none",
-         .keeps =
-             [](const Problem& x, const Plan& p) {
-               return x.recipe.offload.layers == 0 || p.recompute == Recompute::None;
-             },
-         .numbers = offload_layers_text,
-         .applies = [](const FrameworkProfile& f) { return f.host.layers == LayerOffload::Saved; }},
+    Rule{
+        .id = "offload-layers-without-recompute",
+        .field = "offload_layers",
+        .also = "recompute",
+        .must = "stand with recompute none",
+        .keeps = [](const Problem& x,
+                    const Plan& p) { return x.recipe.offload.layers == 0 || p.recompute == Recompute::None; },
+        .numbers = offload_layers_text,
+        .applies = [](const FrameworkProfile& f) { return f.host.layers == LayerOffload::Saved; }},
     Rule{.id = "offload-layers-leave-one",
          .field = "offload_layers",
          .also = "pp",
          .must = "be below the layers of a stage: the last one runs backward at once",
          .keeps =
              [](const Problem& x, const Plan& p) {
-               return x.recipe.offload.layers < stage_layers(x.model(), p, p.pp / 2);
+               return x.recipe.offload.layers == 0 || x.recipe.offload.layers < middle_stage(x, p);
              },
          .numbers = offload_layers_text,
          .applies = [](const FrameworkProfile& f) { return f.host.layers == LayerOffload::Saved; }},
@@ -156,23 +157,19 @@ inline constexpr std::array kOffloadRules{
     Rule{.id = "offload-weights-needs-host",
          .field = "offload_weights",
          .must = "stand with a cluster that says how fast the link to the host is",
-         .keeps =
-             [](const Problem& x, const Plan&) {
-               return !x.recipe.offload.weights || x.cluster().host_link.known;
-             },
+         .keeps = [](const Problem& x,
+                     const Plan&) { return !x.recipe.offload.weights || x.cluster().host_link.known; },
          .numbers = host_text,
-         .repair =
-             [](const Problem&, const Plan&) { return std::string("add host/link to the cluster file"); }},
+         .repair = [](const Problem&,
+                      const Plan&) { return std::string("add host/link to the cluster file"); }},
     Rule{.id = "offload-layers-needs-host",
          .field = "offload_layers",
          .must = "stand with a cluster that says how fast the link to the host is",
-         .keeps =
-             [](const Problem& x, const Plan&) {
-               return x.recipe.offload.layers == 0 || x.cluster().host_link.known;
-             },
+         .keeps = [](const Problem& x,
+                     const Plan&) { return x.recipe.offload.layers == 0 || x.cluster().host_link.known; },
          .numbers = host_text,
-         .repair =
-             [](const Problem&, const Plan&) { return std::string("add host/link to the cluster file"); }},
+         .repair = [](const Problem&,
+                      const Plan&) { return std::string("add host/link to the cluster file"); }},
 };
 
 }  // namespace trainplan::detail
