@@ -23,8 +23,8 @@ constexpr std::string_view kAcceleratorKeys[] = {"base",      "name",     "vendo
                                                  "host_link", "notes"};
 constexpr std::string_view kScaleUpKeys[] = {"link", "bandwidth", "domain", "in_switch_reduction"};
 constexpr std::string_view kClusterKeys[] = {
-    "name",    "accelerator", "nodes", "gpus_per_node", "scale_up_domain", "nic_per_gpu", "pcie",
-    "host",    "storage",     "reliability", "price", "notes"};
+    "name", "accelerator", "nodes",   "gpus_per_node", "scale_up_domain", "nic_per_gpu",
+    "pcie", "host",        "storage", "reliability",   "price",           "notes"};
 constexpr std::string_view kHostKeys[] = {"memory", "memory_bandwidth", "link"};
 constexpr std::string_view kStorageKeys[] = {"write", "read"};
 constexpr std::string_view kReliabilityKeys[] = {"gpu_mtbf", "detect", "restart", "load"};

@@ -62,6 +62,8 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "vocabulary",
                                              "uneven_stages",
                                              "low_gathers",
+                                             "low_operands",
+                                             "low_weights",
                                              "trains_mtp",
                                              "expert_parallel",
                                              "expert_tensor_parallel",
@@ -278,6 +280,8 @@ FrameworkProfile read_profile(const Reader& in) {
   f.default_gradient = in.choice("default_gradient_dtype", kDTypes).value_or(f.default_gradient);
   f.uneven_stages = in.choice("uneven_stages", kUneven).value_or(f.uneven_stages);
   f.low_gathers = in.boolean("low_gathers").value_or(f.low_gathers);
+  f.low_operands = in.boolean("low_operands").value_or(f.low_operands);
+  f.low_weights = in.boolean("low_weights").value_or(f.low_weights);
   f.trains_mtp = in.boolean("trains_mtp").value_or(f.trains_mtp);
   f.expert_parallel = in.boolean("expert_parallel").value_or(f.expert_parallel);
   f.expert_tensor_parallel = in.boolean("expert_tensor_parallel").value_or(f.expert_tensor_parallel);

@@ -102,7 +102,8 @@ StageActivations<typename R::Num> layer_activations(R& rec, const Inputs<typenam
   const LayerMix mix = mix_of(problem, plan, stage);
   const Selection selection{plan.recompute == Recompute::Selective, m.is_latent(),
                             problem.profile().selective, plan.modules};
-  LayerTensors<R> t{rec, in, problem, plan, tokens, mix, selection, hidden_ways(in, plan)};
+  LayerTensors<R> t{
+      rec, in, problem, plan, tokens, mix, selection, hidden_ways(in, plan), low_element(rec, in, problem)};
   StageActivations<N> out;
   attention_tensors(t);
   block_tensors(t);
@@ -178,9 +179,9 @@ void offload_saved(R& rec, const Inputs<typename R::Num>& in, const Problem& pro
   const auto layers = rec.template in<Count<N>>(
       {"k_off", "layers of a stage with activations on the host", "run /offload_layers"}, k);
   const auto of_layer = problem.profile().host.layers == LayerOffload::Kept ? out.kept : out.layer;
-  out.offloaded = rec.apply(
-      offloaded_activations, {"host.activations", "H_act", "activations that wait in host memory"},
-      out.in_flight, layers, of_layer);
+  out.offloaded =
+      rec.apply(offloaded_activations, {"host.activations", "H_act", "activations that wait in host memory"},
+                out.in_flight, layers, of_layer);
   out.offloaded_micro_batch =
       rec.item({"host.activations_micro_batch", "V_act", "activations of a micro-batch that are copied"},
                layers * of_layer);
@@ -210,14 +211,12 @@ void add_saved(R& rec, const Inputs<typename R::Num>& in, const Problem& problem
                                     "activations in flight, all, less a finished micro-batch"}
                              : Item{"memory.activations_left", "M_act_1",
                                     "activations in flight, less a finished micro-batch"};
-  const Item
-      layers{"memory.activations_layers", "M_act_l", "activations in flight of the layers"};
+  const Item layers{"memory.activations_layers", "M_act_l", "activations in flight of the layers"};
   const auto saved = rec.apply(saved_activations, further ? layers : all, out.in_flight, params.stage_layers,
                                again, out.layer, out.kept);
   out.saved = further ? rec.item(all, saved + further_activations(rec, in, plan, out, last)) : saved;
-  out.left =
-      rec.apply(saved_activations, left, out.in_flight - 1.0 / in.vpp, params.stage_layers, again,
-                out.layer, out.kept);
+  out.left = rec.apply(saved_activations, left, out.in_flight - 1.0 / in.vpp, params.stage_layers, again,
+                       out.layer, out.kept);
   if (offloads) offload_saved(rec, in, problem, out);
 }
 
@@ -247,8 +246,8 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
   return out;
 }
 
-using ActivationFormulas = Chapter<tokens_per_gpu, activation_tensor, attention_matrix, in_flight_gpipe,
-                                   in_flight_1f1b, in_flight_interleaved, saved_activations,
-                                   offloaded_activations>;
+using ActivationFormulas =
+    Chapter<tokens_per_gpu, activation_tensor, attention_matrix, in_flight_gpipe, in_flight_1f1b,
+            in_flight_interleaved, saved_activations, offloaded_activations>;
 
 }  // namespace trainplan

@@ -67,8 +67,7 @@ inline Phases phases_of(const StateRow& row, const Problem& problem, const Plan&
 inline Phases alive_together(const Problem& problem, const Plan& plan) {
   Phases together = kAlways;
   for (const StateRow& row : problem.profile().rows(plan.sharding)->state)
-    if (applies(row.when, problem.recipe, plan) && row.is_resident() &&
-        host_share(problem, plan, row.id) < 1)
+    if (applies(row.when, problem.recipe, plan) && row.is_resident() && host_share(problem, plan, row.id) < 1)
       together &= phases_of(row, problem, plan);
   return together;
 }
@@ -115,14 +114,17 @@ StateCost<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, 
       continue;
     }
     const Phases alive = phases_of(row, problem, plan);
-    const auto add = [&](ParamClass kind, Params<N> held, Sum<BytesPerParam<N>>& each) {
+    const bool narrow = problem.recipe.low_weights && row.id == "weights";
+    const auto add = [&](ParamClass kind, Params<N> all, Sum<BytesPerParam<N>>& each) {
+      const auto held = narrow ? all - low_params(params, problem.model(), kind) : all;
       const Bytes<N> b = state_row(rec, in, row, width, kind, left_on_gpu(rec, host, held));
       // A gradient shard that is yet to come holds a block; other rows are there or not.
       live.add(b, row.is_resident() ? static_cast<Phases>(alive & ~together) : alive,
                alive == kBackwardPhases ? alive : kAlways);
       if (!row.is_resident()) return;
       bytes.add(b);
-      each.add(left_on_gpu(rec, host, width / ways(in, row.sharded_over, kind)));
+      const auto mean = narrow && value_of(all) > 0 ? width * (held / all) : width;
+      each.add(left_on_gpu(rec, host, mean / ways(in, row.sharded_over, kind)));
     };
     add(ParamClass::Dense, params.stage_dense, dense);
     if (problem.model().is_sparse()) add(ParamClass::Experts, params.stage_experts, experts);
@@ -209,6 +211,9 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
   Lifetimes<N> live;
   out.params = params_cost(rec, in, problem, plan, stage);
   const auto state = detail::add_state(rec, in, problem, plan, out.params, live);
+  if (keeps_low_operands(problem))
+    live.add(detail::low_copies_of_weights(rec, problem, out.params),
+             problem.recipe.low_weights ? kAlways : kAfterLoad);
   const bool sparse = problem.model().is_sparse();
   out.state = state.bytes;
   out.state_per_param =

@@ -73,7 +73,7 @@ inline std::span<const std::string_view> field_words(std::string_view field) {
   if (field == "matmul_precision") return kMatmulNames;
   if (field == "offload_optimizer") return kShareWords;
   if (field == "sequence_parallel" || field == "tp_overlap" || field == "ep_overlap" ||
-      field == "offload_weights")
+      field == "offload_weights" || field == "fp8_param_gather")
     return kSwitchWords;
   return {};
 }
@@ -89,6 +89,7 @@ inline std::string_view field_word(const Problem& x, const Plan& p, std::string_
   if (field == "sequence_parallel") return kSwitchWords[p.sequence_parallel ? 1 : 0];
   if (field == "tp_overlap") return kSwitchWords[x.recipe.tp_overlap ? 1 : 0];
   if (field == "ep_overlap") return kSwitchWords[x.recipe.ep_overlap ? 1 : 0];
+  if (field == "fp8_param_gather") return kSwitchWords[x.recipe.low_weights ? 1 : 0];
   if (field == "cluster") return x.cluster().name;
   if (field == "offload_weights") return kSwitchWords[x.recipe.offload.weights ? 1 : 0];
   if (field == "offload_optimizer")
@@ -117,6 +118,7 @@ inline void set_field_word(Problem& x, Plan& p, std::string_view field, std::str
   if (field == "sequence_parallel") p.sequence_parallel = at == 1;
   if (field == "tp_overlap") x.recipe.tp_overlap = at == 1;
   if (field == "ep_overlap") x.recipe.ep_overlap = at == 1;
+  if (field == "fp8_param_gather") x.recipe.low_weights = at == 1;
   if (field == "offload_weights") x.recipe.offload.weights = at == 1;
   if (field == "offload_optimizer") x.recipe.offload.optimizer = at == 1 ? 1 : 0;
 }

@@ -140,8 +140,9 @@ inline void resolve_offload(Resolver& r, const RunSpec& run, const FrameworkProf
     o.weights = r.pick("offload_weights", "weights on the host", run.offload_weights, false, "", yes_no);
   const bool together = o.weights && profile.host.together;
   if (run.offload_optimizer || together)
-    o.optimizer = r.pick("offload_optimizer", "optimizer on the host, share of the parameters",
-                         run.offload_optimizer, 1.0, "with the weights, as " + profile.id + " does", share_cell);
+    o.optimizer =
+        r.pick("offload_optimizer", "optimizer on the host, share of the parameters", run.offload_optimizer,
+               1.0, "with the weights, as " + profile.id + " does", share_cell);
   if (run.offload_layers)
     o.layers = r.pick("offload_layers", "layers of a stage with activations on the host", run.offload_layers,
                       std::int64_t{0}, "", [](std::int64_t n) {
@@ -154,6 +155,9 @@ inline void resolve_execution(Resolver& r, const RunSpec& run, const FrameworkPr
                               Recipe& recipe) {
   recipe.matmul = r.pick("matmul_precision", "format of matrix products", run.matmul_precision, Matmul::Wide,
                          "default", named<Matmul>);
+  if (run.fp8_param_gather)
+    recipe.low_weights = r.pick("fp8_param_gather", "weights in the format of products", run.fp8_param_gather,
+                                false, "", yes_no);
   recipe.graphs =
       r.pick("cuda_graphs", "CUDA graphs", run.cuda_graphs, Graphs::None, "default", named<Graphs>);
   const bool compiled = recipe.compile && profile.compiled_stack;

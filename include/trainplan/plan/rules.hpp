@@ -19,9 +19,9 @@ namespace trainplan {
 namespace detail {
 
 /// In the order of judging: a rule comes after those about the fields that it depends on.
-inline constexpr auto kRules = concatenated(kGridRules, kTensorRules, kPipelineRules, kExpertRules,
-                                            kBatchRules, kSequenceRules, kShardingRules, kPrecisionRules,
-                                            kOffloadRules);
+inline constexpr auto kRules =
+    concatenated(kGridRules, kTensorRules, kPipelineRules, kExpertRules, kBatchRules, kSequenceRules,
+                 kShardingRules, kPrecisionRules, kOffloadRules);
 
 }  // namespace detail
 

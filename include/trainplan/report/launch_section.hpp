@@ -72,6 +72,7 @@ inline std::string launch_mode(const Trial& t, std::string_view field) {
   if (field == "attention") return std::string(name_of(r.attention));
   if (field == "schedule" && p.pp > 1) return std::string(name_of(p.schedule));
   if (field == "reshard_after_forward") return on(p.reshard);
+  if (field == "fp8_param_gather") return on(r.low_weights);
   if (field == "offload_weights") return on(r.offload.weights);
   if (field == "uneven_stages") return on(p.layout == Layout::EmbeddingAndLoss);
   if (field == "recompute" && p.recompute != Recompute::None) return std::string(name_of(p.recompute));

@@ -33,17 +33,17 @@ inline std::string verdict_text(Verdict v) {
 inline Sentence headline_of(const Trial& t) {
   const auto& c = t.cost;
   Sentence s{verdict_text(t.verdict()) + ": ",
-          device_estimate(t.problem, c),
-          " of the gate of ",
-          Value{t.gate(), Unit::Memory},
-          "; step ",
-          step_estimate(t.problem, c),
-          ", MFU ",
-          Value{c.step.mfu.num(), Unit::Share},
-          " causal (",
-          Value{c.step.mfu_full.num(), Unit::Share},
-          " full), ",
-          Value{c.step.rate.num(), Unit::TokenRate}};
+             device_estimate(t.problem, c),
+             " of the gate of ",
+             Value{t.gate(), Unit::Memory},
+             "; step ",
+             step_estimate(t.problem, c),
+             ", MFU ",
+             Value{c.step.mfu.num(), Unit::Share},
+             " causal (",
+             Value{c.step.mfu_full.num(), Unit::Share},
+             " full), ",
+             Value{c.step.rate.num(), Unit::TokenRate}};
   if (!t.problem.recipe.offload.any()) return s;
   s.push_back("; host ");
   s.push_back(Value{c.host.node.num(), Unit::Memory});

@@ -241,6 +241,7 @@ inline constexpr std::string_view kLaunchFields[] = {"precision",
                                                      "recompute",
                                                      "recompute_modules",
                                                      "recompute_layers",
+                                                     "fp8_param_gather",
                                                      "offload_optimizer",
                                                      "offload_weights",
                                                      "offload_layers"};
@@ -253,6 +254,8 @@ struct FrameworkProfile {
   std::int64_t vocabulary_multiple = 1;
   UnevenStages uneven_stages = UnevenStages::None;
   bool low_gathers = false;            // weights of fp8 products travel in 8 bits
+  bool low_operands = false;           // products keep inputs and cast weights in their format
+  bool low_weights = false;            // weights may be kept in that format alone
   bool trains_mtp = true;              // blocks for further tokens (multi-token prediction)
   bool expert_parallel = true;         // routed experts over ep ranks
   bool expert_tensor_parallel = true;  // etp may differ from 1

@@ -84,6 +84,7 @@ struct RunSpec {
   std::optional<FlopConvention> flop_convention;
   std::optional<CpMode> cp_mode;
   std::optional<Matmul> matmul_precision;
+  std::optional<bool> fp8_param_gather;
   std::optional<Dispatcher> moe_dispatcher;
   std::optional<Graphs> cuda_graphs;
   std::optional<Stack> stack;
