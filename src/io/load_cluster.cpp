@@ -20,11 +20,12 @@ namespace {
 constexpr std::string_view kAcceleratorKeys[] = {"base",      "name",     "vendor",        "bf16_dense",
                                                  "fp8_dense", "memory",   "usable_memory", "memory_bandwidth",
                                                  "fp4_dense", "scale_up", "nic",           "tdp",
-                                                 "notes"};
+                                                 "host_link", "notes"};
 constexpr std::string_view kScaleUpKeys[] = {"link", "bandwidth", "domain", "in_switch_reduction"};
 constexpr std::string_view kClusterKeys[] = {
-    "name",    "accelerator", "nodes", "gpus_per_node", "scale_up_domain", "nic_per_gpu", "pcie",
-    "storage", "reliability", "price", "notes"};
+    "name", "accelerator", "nodes",   "gpus_per_node", "scale_up_domain", "nic_per_gpu",
+    "pcie", "host",        "storage", "reliability",   "price",           "notes"};
+constexpr std::string_view kHostKeys[] = {"memory", "memory_bandwidth", "link"};
 constexpr std::string_view kStorageKeys[] = {"write", "read"};
 constexpr std::string_view kReliabilityKeys[] = {"gpu_mtbf", "detect", "restart", "load"};
 
@@ -49,6 +50,7 @@ void read_accelerator(const Reader& in, Accelerator& a, Issues& issues) {
   in.figure("memory_bandwidth", kBytes - kSeconds, a.memory_bandwidth);
   in.figure("nic", kBytes - kSeconds, a.nic);
   in.power("tdp", a.tdp);
+  in.figure("host_link", kBytes - kSeconds, a.host_link);
   const Reader scale_up = part(in, "scale_up", kScaleUpKeys, issues);
   a.link = scale_up.string("link").value_or(a.link);
   scale_up.figure("bandwidth", kBytes - kSeconds, a.scale_up_bandwidth);
@@ -138,10 +140,24 @@ class ClusterReader {
     c.scale_up_domain = std::min(c.accelerator.scale_up_domain, gpus);
   }
 
+  /// The link to the host is the cluster's own, else the accelerator's, else PCI Express.
+  void read_host(const Reader& in, ClusterSpec& c) {
+    const Reader host = part(in, "host", kHostKeys, issues_);
+    host.figure("memory", kBytes, c.host_memory);
+    host.figure("memory_bandwidth", kBytes - kSeconds, c.host_bandwidth);
+    host.figure("link", kBytes - kSeconds, c.host_link);
+    if (host.has("link")) return;
+    if (c.accelerator.host_link.known)
+      c.host_link = c.accelerator.host_link;
+    else if (c.pcie.known)
+      c.host_link = c.pcie;
+  }
+
   void read_operation(const Reader& in, ClusterSpec& c) {
     in.figure("nic_per_gpu", kBytes - kSeconds, c.nic_per_gpu);
     if (!in.has("nic_per_gpu") && c.accelerator.nic.known) c.nic_per_gpu = c.accelerator.nic;
     in.figure("pcie", kBytes - kSeconds, c.pcie);
+    read_host(in, c);
     in.figure("price", kUsd - kSeconds, c.price);
     const Reader storage = part(in, "storage", kStorageKeys, issues_);
     storage.figure("write", kBytes - kSeconds, c.storage_write);

@@ -62,6 +62,8 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "vocabulary",
                                              "uneven_stages",
                                              "low_gathers",
+                                             "low_operands",
+                                             "low_weights",
                                              "trains_mtp",
                                              "expert_parallel",
                                              "expert_tensor_parallel",
@@ -79,6 +81,7 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "pipeline_buffers",
                                              "reduce_bucket",
                                              "workspace",
+                                             "host",
                                              "checkpoint",
                                              "flop_convention",
                                              "rank_order",
@@ -94,7 +97,12 @@ constexpr std::string_view kWorkspaceKeys[] = {"base", "last_stage", "grouped"};
 constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
 constexpr std::string_view kShardingKeys[] = {
     "mode",  "title",   "flags", "with_pipeline", "pipeline_keeps_whole", "gathered_units", "gradient_units",
-    "state", "traffic", "notes", "with_experts",  "gradient_as_weights",  "shard_groups"};
+    "state", "traffic", "notes", "with_experts",  "gradient_as_weights",  "shard_groups",   "host"};
+constexpr std::string_view kHostRowKeys[] = {"optimizer", "weights", "partial", "source"};
+constexpr std::string_view kHostUseKeys[] = {"layers",       "together", "gradient_bytes",
+                                             "weight_bytes", "buffers",  "source"};
+constexpr Named<LayerOffload> kLayerOffloads[] = {
+    {"none", LayerOffload::None}, {"saved", LayerOffload::Saved}, {"kept", LayerOffload::Kept}};
 constexpr std::string_view kStateKeys[] = {"id",    "symbol", "title", "bytes_per_param", "sharded_over",
                                            "alive", "when",   "group", "source"};
 constexpr std::string_view kTrafficKeys[] = {
@@ -150,6 +158,22 @@ CommRow read_traffic(const Reader& in) {
   return row;
 }
 
+HostRows read_host_rows(const Reader& in) {
+  in.allow(kHostRowKeys);
+  return {in.strings("optimizer"), in.strings("weights"), in.boolean("partial").value_or(false),
+          in.string("source").value_or("")};
+}
+
+void read_host_use(const Reader& in, HostUse& h) {
+  in.allow(kHostUseKeys);
+  h.layers = in.choice("layers", kLayerOffloads).value_or(h.layers);
+  h.together = in.boolean("together").value_or(h.together);
+  h.gradient_bytes = in.real("gradient_bytes", 0, kMaxBytesPerParam).value_or(h.gradient_bytes);
+  h.weight_bytes = in.real("weight_bytes", 0, kMaxBytesPerParam).value_or(h.weight_bytes);
+  h.buffers = in.real("buffers", 1, 16).value_or(h.buffers);
+  h.source = in.string("source").value_or("");
+}
+
 ShardingRows read_sharding(const Reader& in) {
   in.allow(kShardingKeys);
   ShardingRows rows;
@@ -166,6 +190,7 @@ ShardingRows read_sharding(const Reader& in) {
   rows.gradient_units = in.real("gradient_units", 0, 1024).value_or(0);
   for (const Reader& row : in.objects("state")) rows.state.push_back(read_state(row));
   for (const Reader& row : in.objects("traffic")) rows.traffic.push_back(read_traffic(row));
+  if (const auto host = in.object("host")) rows.host = read_host_rows(*host);
   return rows;
 }
 
@@ -232,6 +257,7 @@ void read_parts(const Reader& in, FrameworkProfile& f) {
     workspace->figure("last_stage", kBytes, f.workspace.last_stage);
     workspace->figure("grouped", kBytes, f.workspace.grouped);
   }
+  if (const auto host = in.object("host")) read_host_use(*host, f.host);
   if (const auto checkpoint = in.object("checkpoint")) {
     checkpoint->allow(kCheckpointKeys);
     f.checkpoint_bytes_per_param =
@@ -254,6 +280,8 @@ FrameworkProfile read_profile(const Reader& in) {
   f.default_gradient = in.choice("default_gradient_dtype", kDTypes).value_or(f.default_gradient);
   f.uneven_stages = in.choice("uneven_stages", kUneven).value_or(f.uneven_stages);
   f.low_gathers = in.boolean("low_gathers").value_or(f.low_gathers);
+  f.low_operands = in.boolean("low_operands").value_or(f.low_operands);
+  f.low_weights = in.boolean("low_weights").value_or(f.low_weights);
   f.trains_mtp = in.boolean("trains_mtp").value_or(f.trains_mtp);
   f.expert_parallel = in.boolean("expert_parallel").value_or(f.expert_parallel);
   f.expert_tensor_parallel = in.boolean("expert_tensor_parallel").value_or(f.expert_tensor_parallel);

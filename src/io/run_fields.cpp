@@ -111,6 +111,9 @@ std::optional<double> quantity(std::string_view text, Dim dim, double lo, double
 bool set_margin(RunSpec& run, std::string_view text, Issue& out) {
   return (run.memory_margin = quantity(text, kCount, 0, 0.99, "30%", out)).has_value();
 }
+bool set_offload_optimizer(RunSpec& run, std::string_view text, Issue& out) {
+  return (run.offload_optimizer = quantity(text, kCount, 0, 1, "100%", out)).has_value();
+}
 bool set_confidence(RunSpec& run, std::string_view text, Issue& out) {
   return (run.confidence = quantity(text, kCount, kLeastConfidence, kMostConfidence, "90%", out)).has_value();
 }
@@ -233,6 +236,9 @@ constexpr RunField kFields[] = {
     {"matmul_precision", "as-precision, fp8, fp8-rowwise, fp8-blockwise, mxfp8 or nvfp4",
      "number format of the matrix products; fp8 is scaled by tensor", "fp8", "as-precision",
      set_choice<&RunSpec::matmul_precision, kMatmuls>},
+    {"fp8_param_gather", kSwitch,
+     "weights of products in 8 or 4 bits are kept and gathered in that format, with no copy in 16 bits",
+     "true", "false", set_choice<&RunSpec::fp8_param_gather, kSwitches>},
     {"attention", "flash or unfused", "attention kernel", "unfused", "flash",
      set_choice<&RunSpec::attention, kAttentions>},
     {"flop_convention", "causal or full", "how attention FLOPs are counted", "full", "causal",
@@ -264,6 +270,13 @@ constexpr RunField kFields[] = {
      "false", set_choice<&RunSpec::attention_dropout, kSwitches>},
     {"expandable_segments", kSwitch, "the caching allocator maps memory page by page", "true", "false",
      set_choice<&RunSpec::expandable_segments, kSwitches>},
+    {"offload_optimizer", "share",
+     "parameters whose optimizer state lives in host memory and is updated there", "100%", "0%",
+     set_offload_optimizer},
+    {"offload_weights", kSwitch, "sharded weights live in host memory and are copied when they are gathered",
+     "true", "false", set_choice<&RunSpec::offload_weights, kSwitches>},
+    {"offload_layers", kInteger, "layers of a stage whose saved activations wait in host memory", "8", "none",
+     set_whole<&RunSpec::offload_layers, kMaxLayers>},
     {"memory_margin", "share", "part of the memory gate that a derived plan keeps free", "30%",
      "planning_margin of the constants, 30%", set_margin},
     {"tokens", "tokens", "tokens of the whole training", "15T-tokens", "none: costs are those of 30 days",

@@ -66,7 +66,7 @@ TEST_CASE("the step is the ideal and seven losses, each the sum of its parts, ov
     CHECK(near(s.step, c.compute.ideal + s.bubble + s.exposed + s.recompute + s.data_wait + s.kernel +
                            s.launch + s.straggler));
     CHECK(near(s.exposed, s.exposed_tensor + s.exposed_data + s.exposed_context + s.exposed_experts +
-                              s.exposed_pipeline + s.exposed_tied));
+                              s.exposed_pipeline + s.exposed_tied + s.exposed_host));
     CHECK(near(s.kernel + c.compute.ideal, s.compute + s.optimizer + s.unmodelled));
     CHECK(near(p.all, p.kernels + p.tensor + p.context + p.experts + p.again + p.wait));
     CHECK(near(m * p.all, s.compute + s.exposed_tensor + s.exposed_context + s.exposed_experts + s.recompute +

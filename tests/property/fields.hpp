@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 148;
+inline constexpr std::size_t kFields = 154;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are two stages and four
@@ -77,6 +77,8 @@ void add_memory(Collector& c, const MemoryCost<N>& m) {
   c.add("activations.saved", m.activations.saved);
   c.add("activations.left", m.activations.left);
   c.add("activations.rebuilt", m.activations.rebuilt);
+  c.add("activations.offloaded", m.activations.offloaded);
+  c.add("activations.offloaded_micro_batch", m.activations.offloaded_micro_batch);
   c.add("activations.rows", m.activations.rows);
   c.add("activations.sparse_layer", m.activations.sparse_layer);
   c.add("memory.state", m.state);
@@ -144,6 +146,7 @@ void add_step(Collector& c, const StepCost<N>& s) {
   c.add("step.exposed_experts", s.exposed_experts);
   c.add("step.exposed_pipeline", s.exposed_pipeline);
   c.add("step.exposed_tied", s.exposed_tied);
+  c.add("step.exposed_host", s.exposed_host);
   c.add("step.bubble", s.bubble);
   c.add("step.exposed", s.exposed);
   c.add("step.data_wait", s.data_wait);
@@ -183,6 +186,9 @@ Fields fields_of(const PlanCost<N>& cost) {
   Fields out{};
   detail::Collector c(out);
   detail::add_memory(c, cost.memory);
+  c.add("host.state", cost.host.state);
+  c.add("host.per_gpu", cost.host.per_gpu);
+  c.add("host.node", cost.host.node);
   c.add("capacity", cost.capacity);
   c.add("gate", cost.gate);
   c.add("limit", cost.limit);

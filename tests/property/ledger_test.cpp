@@ -64,6 +64,8 @@ TEST_CASE("the totals of every ledger are taken apart") {
       if (std::string_view(id) == "activations.layer" && ledger.find("activations.sparse_layer") != nullptr)
         item = ledger.find("activations.sparse_layer");
       if (item != nullptr && !ledger.parts(*item).empty()) continue;
+      // With state on the host one row or none is left.
+      if (std::string_view(id) == "memory.state" && s.problem.recipe.offload.any()) continue;
       // The mean of two kinds of layers, each of which is taken apart.
       const LineItem *dense = ledger.find("activations.dense_layer"),
                      *sparse = ledger.find("activations.sparse_layer");

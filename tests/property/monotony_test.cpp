@@ -115,6 +115,33 @@ TEST_CASE("more bandwidth never lengthens the step") {
   CHECK(shorter > 1'000 / kShare);
 }
 
+TEST_CASE("offloading never raises device memory, and more of the host never lengthens the step") {
+  Plans plans(17);
+  int offloading = 0, shorter = 0;
+  for (int i = 0; i < 4'000 / kShare; ++i) {
+    const Sample s = plans.next();
+    if (!s.problem.recipe.offload.any()) continue;
+    ++offloading;
+    Problem without = s.problem;
+    without.recipe.offload = {};
+    const auto cost = evaluate_stage(s.problem, s.plan, 0), plain = evaluate_stage(without, s.plan, 0);
+    const auto fast = on(s, changed(s.cluster, "host", [](ClusterSpec& c) {
+                           c.host_link.value *= 2;
+                           c.host_bandwidth.value *= 2;
+                         }));
+    const double step = on(s, problems::cluster(s.cluster)).step.step.num();
+    if (fast.step.step.num() < step) ++shorter;
+    CAPTURE(described(s), s.problem.recipe.offload.optimizer, s.problem.recipe.offload.layers);
+    CHECK(cost.memory.device.num() <= plain.memory.device.num() * (1 + 1e-12));
+    CHECK(cost.memory.reserved.num() <= plain.memory.reserved.num() * (1 + 1e-12));
+    CHECK(fast.step.step.num() <= step * (1 + 1e-12));
+    CHECK(cost.host.node.num() > 0);
+    CHECK(plain.host.node.num() == 0);
+  }
+  CHECK(offloading > 300 / kShare);
+  CHECK(shorter > 200 / kShare);
+}
+
 TEST_CASE("faster kernels never lengthen the step: higher peaks, more memory bandwidth") {
   using Change = void (*)(ClusterSpec&);
   const std::pair<const char*, Change> changes[] = {

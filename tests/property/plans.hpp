@@ -77,8 +77,25 @@ class Plans {
     r.dp_overlap = coin();
     r.margin = static_cast<double>(below(60)) / 100;
     kernels(r, model, profile);
+    r.low_weights = profile.low_weights && r.matmul != Matmul::Wide && coin();
+    if (coin()) offload(r, plan, model, profile);
     if (coin()) r.tokens = 1e9 * static_cast<double>(1 + below(20000));
     return r;
+  }
+
+  /// What waits in host memory; rules refuse what the framework does not offer.
+  void offload(Recipe& r, const Plan& plan, const ModelSpec& model, const FrameworkProfile& profile) {
+    const HostRows& host = profile.rows(plan.sharding)->host;
+    if (!host.weights.empty() && coin()) r.offload.weights = true;
+    const bool whole = r.offload.weights && profile.host.together;
+    if (!host.optimizer.empty() && (whole || (coin() && !profile.host.together)))
+      r.offload.optimizer = host.partial && !whole ? one_of({0.25, 0.5, 1.0}) : 1.0;
+    if (std::int64_t{plan.pp} * plan.vpp > model.layers) return;  // no legal plan
+    const std::int64_t layers = stage_layers(model, plan, plan.pp / 2);
+    if (profile.host.layers == LayerOffload::Kept && plan.recompute == Recompute::Full && coin())
+      r.offload.layers = layers;
+    if (profile.host.layers == LayerOffload::Saved && plan.recompute == Recompute::None && plan.pp == 1)
+      r.offload.layers = static_cast<std::int64_t>(below(static_cast<std::uint64_t>(layers)));
   }
 
   void schedule(Plan& plan) {

@@ -19,6 +19,7 @@
 #include "trainplan/cost/gap_norms.hpp"
 #include "trainplan/cost/goodput.hpp"
 #include "trainplan/cost/losses.hpp"
+#include "trainplan/cost/low_precision.hpp"
 #include "trainplan/cost/memory.hpp"
 #include "trainplan/cost/money.hpp"
 #include "trainplan/cost/offload.hpp"
@@ -58,6 +59,7 @@ inline constexpr std::array kChapters{
     chapter<ActivationFormulas>("activations", "Activations"),
     chapter<MemoryFormulas>("memory", "Memory of a GPU"),
     chapter<AllocationFormulas>("allocations", "Single requests"),
+    chapter<LowPrecisionFormulas>("low_precision", "Products in 8 or 4 bits"),
     chapter<OffloadFormulas>("offload", "Host memory, buckets, experts"),
     chapter<RuleOfThumbFormulas>("rules-of-thumb", "Rules of thumb"),
     chapter<ComputeFormulas>("compute", "FLOPs and utilisation"),

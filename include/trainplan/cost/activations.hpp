@@ -46,15 +46,25 @@ inline constexpr Formula saved_activations{
       return fly * ((layers - recomputed) * full + recomputed * kept);
     }};
 
+inline constexpr Formula offloaded_activations{
+    "offloaded_activations", "saved activations of one GPU that wait in host memory",
+    Source{"megatron-lm", "--cpu-offloading-num-layers: all that those layers save"},
+    std::array{Arg{"in_flight", "n_fly", "micro-batches in flight"},
+               Arg{"layers", "k_off", "layers of the stage that are offloaded"},
+               Arg{"saved", "A_off", "bytes that such a layer saves"}},
+    []<class N>(Count<N> fly, Count<N> layers, Bytes<N> saved) { return fly * layers * saved; }};
+
 /// layer: mean layer of the stage and micro-batch, as it is saved. running: all tensors of the largest layer.
 /// rebuilt: those that recompute brings back for the layer that runs backward. kept: what remains of a layer
 /// that is recomputed as a whole; recomputed: such layers of the stage. left: saved while the embedding runs
-/// backward, when one micro-batch is done. rows: token copies that the experts of this rank take in.
+/// backward, when one micro-batch is done. offloaded: on the host, and the part of
+/// one micro-batch. rows: token copies that the experts of this rank take in.
 template <class N>
 struct ActivationCost {
   Tokens<N> tokens;
   Count<N> micro_batches, in_flight, recomputed;
   Bytes<N> layer, running, kept, saved, left, rebuilt{}, sparse_layer{};
+  Bytes<N> offloaded{}, offloaded_micro_batch{};
   Tokens<N> rows{};
 };
 
@@ -92,7 +102,8 @@ StageActivations<typename R::Num> layer_activations(R& rec, const Inputs<typenam
   const LayerMix mix = mix_of(problem, plan, stage);
   const Selection selection{plan.recompute == Recompute::Selective, m.is_latent(),
                             problem.profile().selective, plan.modules};
-  LayerTensors<R> t{rec, in, problem, plan, tokens, mix, selection, hidden_ways(in, plan)};
+  LayerTensors<R> t{
+      rec, in, problem, plan, tokens, mix, selection, hidden_ways(in, plan), low_element(rec, in, problem)};
   StageActivations<N> out;
   attention_tensors(t);
   block_tensors(t);
@@ -156,6 +167,34 @@ Bytes<typename R::Num> further_activations(R& rec, const Inputs<typename R::Num>
                   in.mtp_layers * ((plan.recompute == Recompute::Full ? act.kept : last) + joined));
 }
 
+/// Layers that the GPU holds of those on the host: one on its way there or back, one at work.
+inline constexpr double kLayersUnderWay = 2;
+
+/// Moves what the offloaded layers save to the host.
+template <Recorder R>
+void offload_saved(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                   ActivationCost<typename R::Num>& out) {
+  using N = typename R::Num;
+  const double k = static_cast<double>(problem.recipe.offload.layers);
+  const auto layers = rec.template in<Count<N>>(
+      {"k_off", "layers of a stage with activations on the host", "run /offload_layers"}, k);
+  const auto of_layer = problem.profile().host.layers == LayerOffload::Kept ? out.kept : out.layer;
+  out.offloaded =
+      rec.apply(offloaded_activations, {"host.activations", "H_act", "activations that wait in host memory"},
+                out.in_flight, layers, of_layer);
+  out.offloaded_micro_batch =
+      rec.item({"host.activations_micro_batch", "V_act", "activations of a micro-batch that are copied"},
+               layers * of_layer);
+  const auto under_way =
+      rec.item({"memory.activations_under_way", "M_act_way", "offloaded layers under way or at work"},
+               min(layers, Count<N>{N(kLayersUnderWay)}) * of_layer);
+  out.saved = rec.item({"memory.activations", "M_act", "activations in flight on the GPU"},
+                       out.saved - out.offloaded + under_way);
+  out.left = rec.item(
+      {"memory.activations_left", "M_act_1", "activations in flight on the GPU, less a finished micro-batch"},
+      out.left - (out.in_flight - 1.0 / in.vpp) * layers * of_layer);
+}
+
 /// Activations in flight, and what is left of them when the first micro-batch is done.
 template <Recorder R>
 void add_saved(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, int stage,
@@ -165,15 +204,20 @@ void add_saved(R& rec, const Inputs<typename R::Num>& in, const Problem& problem
   const auto again = plan.recompute == Recompute::Full ? params.stage_layers
                      : further                         ? min(out.recomputed, params.stage_layers)
                                                        : out.recomputed;
-  const Item all{"memory.activations", "M_act", "activations in flight"},
-      layers{"memory.activations_layers", "M_act_l", "activations in flight of the layers"};
+  const bool offloads = problem.recipe.offload.layers > 0;
+  const Item all = offloads ? Item{"memory.activations_all", "M_act_all", "activations in flight, all"}
+                            : Item{"memory.activations", "M_act", "activations in flight"},
+             left = offloads ? Item{"memory.activations_left_all", "M_act_1_all",
+                                    "activations in flight, all, less a finished micro-batch"}
+                             : Item{"memory.activations_left", "M_act_1",
+                                    "activations in flight, less a finished micro-batch"};
+  const Item layers{"memory.activations_layers", "M_act_l", "activations in flight of the layers"};
   const auto saved = rec.apply(saved_activations, further ? layers : all, out.in_flight, params.stage_layers,
                                again, out.layer, out.kept);
   out.saved = further ? rec.item(all, saved + further_activations(rec, in, plan, out, last)) : saved;
-  out.left =
-      rec.apply(saved_activations,
-                {"memory.activations_left", "M_act_1", "activations in flight, less a finished micro-batch"},
-                out.in_flight - 1.0 / in.vpp, params.stage_layers, again, out.layer, out.kept);
+  out.left = rec.apply(saved_activations, left, out.in_flight - 1.0 / in.vpp, params.stage_layers, again,
+                       out.layer, out.kept);
+  if (offloads) offload_saved(rec, in, problem, out);
 }
 
 }  // namespace detail
@@ -202,7 +246,8 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
   return out;
 }
 
-using ActivationFormulas = Chapter<tokens_per_gpu, activation_tensor, attention_matrix, in_flight_gpipe,
-                                   in_flight_1f1b, in_flight_interleaved, saved_activations>;
+using ActivationFormulas =
+    Chapter<tokens_per_gpu, activation_tensor, attention_matrix, in_flight_gpipe, in_flight_1f1b,
+            in_flight_interleaved, saved_activations, offloaded_activations>;
 
 }  // namespace trainplan

@@ -332,8 +332,8 @@ DataTraffic<typename R::Num> data_row(R& rec, const Inputs<typename R::Num>& in,
                                       Params<typename R::Num> params, Count<typename R::Num> layers,
                                       Count<typename R::Num> m) {
   using N = typename R::Num;
-  const bool low = problem.profile().low_gathers && problem.recipe.matmul != Matmul::Wide &&
-                   row.collective == Collective::AllGather;
+  const bool low = (problem.profile().low_gathers || problem.recipe.low_weights) &&
+                   problem.recipe.matmul != Matmul::Wide && row.collective == Collective::AllGather;
   auto width = width_leaf(rec, problem, "w", row);
   if (low)
     width = width * rec.template in<Count<N>>({"f_low", "8 bits over 16", "run /matmul_precision"}, 0.5);

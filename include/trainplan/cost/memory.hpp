@@ -67,19 +67,30 @@ inline Phases phases_of(const StateRow& row, const Problem& problem, const Plan&
 inline Phases alive_together(const Problem& problem, const Plan& plan) {
   Phases together = kAlways;
   for (const StateRow& row : problem.profile().rows(plan.sharding)->state)
-    if (applies(row.when, problem.recipe, plan) && row.is_resident())
+    if (applies(row.when, problem.recipe, plan) && row.is_resident() && host_share(problem, plan, row.id) < 1)
       together &= phases_of(row, problem, plan);
   return together;
+}
+
+/// What of some parameters or bytes stays on the GPU when a share of a row is in host memory.
+template <Recorder R, class Q>
+Q left_on_gpu(R& rec, double host, Q all) {
+  if (host == 0) return all;
+  return all * (1.0 - rec.template in<Count<typename R::Num>>(
+                          {"x_off", "parameters with their optimizer on the host", "run /offload_optimizer"},
+                          host));
 }
 
 /// A row that the optimizer makes for one group of parameters after the other: the larger group counts.
 template <Recorder R>
 void add_largest_group(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const StateRow& row,
                        BytesPerParam<typename R::Num> width, const ParamsCost<typename R::Num>& params,
-                       Lifetimes<typename R::Num>& live) {
-  const auto dense = state_row(rec, in, row, width, ParamClass::Dense, params.stage_dense);
+                       double host, Lifetimes<typename R::Num>& live) {
+  const auto dense =
+      state_row(rec, in, row, width, ParamClass::Dense, left_on_gpu(rec, host, params.stage_dense));
   if (!problem.model().is_sparse()) return live.add(dense, row.alive);
-  const auto experts = state_row(rec, in, row, width, ParamClass::Experts, params.stage_experts);
+  const auto experts =
+      state_row(rec, in, row, width, ParamClass::Experts, left_on_gpu(rec, host, params.stage_experts));
   live.add(
       rec.item({"memory.largest_group", "M_group", "of the larger parameter group"}, max(dense, experts)),
       row.alive);
@@ -95,21 +106,25 @@ StateCost<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, 
   Sum<Bytes<N>> bytes;
   Sum<BytesPerParam<N>> dense, experts;
   for (const StateRow& row : problem.profile().rows(plan.sharding)->state) {
-    if (!applies(row.when, problem.recipe, plan)) continue;
+    const double host = host_share(problem, plan, row.id);
+    if (!applies(row.when, problem.recipe, plan) || host == 1) continue;
     const auto width = width_leaf(rec, problem, "w_", row);
     if (row.largest_group) {
-      add_largest_group(rec, in, problem, row, width, params, live);
+      add_largest_group(rec, in, problem, row, width, params, host, live);
       continue;
     }
     const Phases alive = phases_of(row, problem, plan);
-    const auto add = [&](ParamClass kind, Params<N> held, Sum<BytesPerParam<N>>& each) {
-      const Bytes<N> b = state_row(rec, in, row, width, kind, held);
+    const bool narrow = problem.recipe.low_weights && row.id == "weights";
+    const auto add = [&](ParamClass kind, Params<N> all, Sum<BytesPerParam<N>>& each) {
+      const auto held = narrow ? all - low_params(params, problem.model(), kind) : all;
+      const Bytes<N> b = state_row(rec, in, row, width, kind, left_on_gpu(rec, host, held));
       // A gradient shard that is yet to come holds a block; other rows are there or not.
       live.add(b, row.is_resident() ? static_cast<Phases>(alive & ~together) : alive,
                alive == kBackwardPhases ? alive : kAlways);
       if (!row.is_resident()) return;
       bytes.add(b);
-      each.add(width / ways(in, row.sharded_over, kind));
+      const auto mean = narrow && value_of(all) > 0 ? width * (held / all) : width;
+      each.add(left_on_gpu(rec, host, mean / ways(in, row.sharded_over, kind)));
     };
     add(ParamClass::Dense, params.stage_dense, dense);
     if (problem.model().is_sparse()) add(ParamClass::Experts, params.stage_experts, experts);
@@ -196,6 +211,9 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
   Lifetimes<N> live;
   out.params = params_cost(rec, in, problem, plan, stage);
   const auto state = detail::add_state(rec, in, problem, plan, out.params, live);
+  if (keeps_low_operands(problem))
+    live.add(detail::low_copies_of_weights(rec, problem, out.params),
+             problem.recipe.low_weights ? kAlways : kAfterLoad);
   const bool sparse = problem.model().is_sparse();
   out.state = state.bytes;
   out.state_per_param =

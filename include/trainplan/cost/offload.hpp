@@ -27,6 +27,35 @@ inline constexpr Formula cpu_adam_bytes{
     []<class N>(Params<N> params) { return params * BytesPerParam<N>{N(28.0)}; },
     Unit::Traffic};
 
+inline constexpr Formula host_row{
+    "host_row", "bytes of one row of training state that one GPU keeps in host memory",
+    Source{"zero-2020", "section 5: an even share of the row; buffers: deepspeed, stage3.py"},
+    std::array{Arg{"params", "N_s", "parameters of this GPU"},
+               Arg{"width", "w", "bytes of the row per parameter"},
+               Arg{"share", "x_off", "parameters that are offloaded", 0, 1},
+               Arg{"buffers", "f_buf", "host memory over what is counted", 1},
+               Arg{"ways", "d", "ranks that share one copy", 1}},
+    []<class N>(Params<N> params, BytesPerParam<N> width, Count<N> share, Count<N> buffers, Count<N> ways) {
+      return params * width * share * buffers / ways;
+    }};
+
+inline constexpr Formula offload_wait{
+    "offload_wait", "copies to and from the host that do not fit behind the work of a window",
+    Source{"identity", "max(0, V / W - t_win); a link carries both directions at once"},
+    std::array{Arg{"up", "V_up", "bytes from the host"}, Arg{"down", "V_down", "bytes to the host"},
+               Arg{"rate", "W_host", "rate of copies, one direction", 1e-9},
+               Arg{"window", "t_win", "work to hide behind"}},
+    []<class N>(Bytes<N> up, Bytes<N> down, BytesPerSec<N> rate, Seconds<N> window) {
+      return positive(max(up, down) / rate - window);
+    }};
+
+inline constexpr Formula host_update_time{
+    "host_update_time", "time of an Adam step on the host of a node",
+    Source{"deepspeed", "csrc/adam: bound by memory, seven fp32 values of a parameter are read or written"},
+    std::array{Arg{"params", "N_node", "parameters that the node updates"},
+               Arg{"rate", "W_mem_host", "rate of the host's memory", 1e-9}},
+    []<class N>(Params<N> params, BytesPerSec<N> rate) { return cpu_adam_bytes(params) / rate; }};
+
 inline constexpr Formula bucket_bytes{
     "bucket_bytes", "buffers for the reduction of gradients",
     Source{"deepspeed",
@@ -56,6 +85,7 @@ inline constexpr Formula sharding_gain{
       return params * width / few - params * width / many;
     }};
 
-using OffloadFormulas = Chapter<host_state, cpu_adam_bytes, bucket_bytes, mixture_state, sharding_gain>;
+using OffloadFormulas = Chapter<host_state, host_row, offload_wait, cpu_adam_bytes, host_update_time,
+                                bucket_bytes, mixture_state, sharding_gain>;
 
 }  // namespace trainplan

@@ -8,6 +8,7 @@
 #include "trainplan/cost/compute.hpp"
 #include "trainplan/cost/confidence.hpp"
 #include "trainplan/cost/goodput.hpp"
+#include "trainplan/cost/host.hpp"
 #include "trainplan/cost/kernels.hpp"
 #include "trainplan/cost/memory.hpp"
 #include "trainplan/cost/money.hpp"
@@ -21,6 +22,7 @@ template <class N>
 struct PlanCost {
   int stage = 0;
   MemoryCost<N> memory;
+  HostCost<N> host;
   Bytes<N> capacity, gate, limit;  // limit: what a derived plan may use
   ComputeCost<N> compute;
   CommCost<N> comm;
@@ -66,13 +68,15 @@ PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Nu
   out.comm =
       comm_cost(rec, in, problem, plan, stage, out.memory.params, act.tokens, act.micro_batches, again_share);
   out.schedule = schedule_cost(rec, in, act.micro_batches);
+  out.host = host_cost(rec, in, problem, plan, out.memory);
+  const auto host = host_traffic(rec, in, problem, plan, out.memory);
   const auto rates = sustained_rates(rec, in, problem);
   const auto work =
       layer_work(rec, in, problem, plan, act.tokens, out.compute, rates, out.memory.params.padded_vocabulary);
   const auto traffic = layer_traffic(rec, in, problem, plan, act.tokens, work);
   out.pipeline = pipeline_cost(rec, in, problem, plan, work, traffic, act.micro_batches);
   out.step = step_cost(rec, in, problem, plan, out.compute, rates, out.comm, out.pipeline, out.memory.params,
-                       act.tokens, act.micro_batches);
+                       host, act.tokens, act.micro_batches);
   out.range = range_cost(rec, problem, plan, out.compute, out.step.step, out.memory.device);
   out.checkpoint = checkpoint_cost(rec, in, problem, out.memory.params.trained);
   Count<N> share = rec.template in<Count<N>>({"G_p", "goodput (failure rate unknown)", "no failures"}, 1);

@@ -3,6 +3,7 @@
 
 #include "trainplan/cost/experts.hpp"
 #include "trainplan/cost/inputs.hpp"
+#include "trainplan/cost/low_precision.hpp"
 #include "trainplan/cost/selection.hpp"
 
 namespace trainplan {
@@ -66,10 +67,14 @@ struct LayerTensors {
   LayerMix mix;
   Selection selection;
   Count<N> whole;
+  BytesPerToken<N> low;  // of an input that a product keeps in its format
   LayerSums<N> dense{}, sparse{};
 
   void add_both(Tensor t, const Item& item, Count<N> width, Count<N> ways) {
     add_both(t, rec.apply(activation_tensor, item, tokens, width, in.element, ways));
+  }
+  void add_both_low(Tensor t, const Item& item, Count<N> width, Count<N> ways) {
+    add_both(t, rec.apply(activation_tensor, item, tokens, width, low, ways));
   }
   void add_both(Tensor t, Bytes<N> bytes) {
     if (mix.dense) dense.add(t, bytes, selection.drops(t, false));
@@ -78,6 +83,12 @@ struct LayerTensors {
   void add_dense(Tensor t, const Item& item, Count<N> width) {
     dense.add(t, rec.apply(activation_tensor, item, tokens, width, in.element, in.tp),
               selection.drops(t, false));
+  }
+  void add_dense_low(Tensor t, const Item& item, Count<N> width, Count<N> ways) {
+    dense.add(t, rec.apply(activation_tensor, item, tokens, width, low, ways), selection.drops(t, false));
+  }
+  void add_sparse_low(Tensor t, const Item& item, Tokens<N> rows, Count<N> width, Count<N> ways) {
+    sparse.add(t, rec.apply(activation_tensor, item, rows, width, low, ways), selection.drops(t, true));
   }
   void add_sparse(Tensor t, const Item& item, Tokens<N> rows, Count<N> width, Count<N> ways) {
     sparse.add(t, rec.apply(activation_tensor, item, rows, width, in.element, ways),
@@ -92,9 +103,9 @@ void latent_tensors(LayerTensors<R>& t) {
   const auto normed = t.problem.model().latent.q_rank > 0 ? in.q_rank + in.kv_rank : 1.0 * in.kv_rank;
   t.add_both(Tensor::Latents, {"activations.layer.latents", "A_lat", "latents (kept for their norms)"},
              normed + in.rope, t.whole);
-  t.add_both(Tensor::LatentNorm,
-             {"activations.layer.latent_norm", "A_latn", "normed latents (input of the up projections)"},
-             normed, t.whole);
+  t.add_both_low(Tensor::LatentNorm,
+                 {"activations.layer.latent_norm", "A_latn", "normed latents (input of the up projections)"},
+                 normed, t.whole);
   t.add_both(Tensor::Query, {"activations.layer.query", "A_3", "queries"}, in.latent_query, in.tp);
   t.add_both(Tensor::Value, {"activations.layer.key_value", "A_4", "keys and values"},
              in.latent_query + in.latent_value, in.tp);
@@ -145,19 +156,40 @@ void attention_tensors(LayerTensors<R>& t) {
   const bool latent = t.problem.model().is_latent();
   t.add_both(Tensor::Input, {"activations.layer.input", "A_1", "layer input (kept for the first norm)"},
              in.hidden, t.whole);
-  t.add_both(Tensor::Norm1, {"activations.layer.norm1", "A_2", "first norm's output (input of QKV)"},
-             in.hidden, t.whole);
+  const Item norm1{"activations.layer.norm1", "A_2", "first norm's output (input of QKV)"};
+  // Both down projections of latent attention keep it, so that 8 bits save nothing.
+  if (latent)
+    t.add_both(Tensor::Norm1, norm1, in.hidden, t.whole);
+  else
+    t.add_both_low(Tensor::Norm1, norm1, in.hidden, t.whole);
   if (latent)
     latent_tensors(t);
   else
     grouped_query_tensors(t);
   const auto output = output_width(in, t.problem.model());
   t.add_both(Tensor::Attention, {"activations.layer.attention", "A_5", "attention output"}, output, in.tp);
+  if (keeps_low_operands(t.problem))
+    t.add_both_low(Tensor::Attention,
+                   {"activations.layer.attention_low", "A_5q",
+                    "attention output in 8 or 4 bits (input of the output projection)"},
+                   output, in.tp);
   if (t.plan.cp > 1 && t.problem.recipe.cp_mode == CpMode::AllToAll)
     t.add_both(Tensor::Attention,
                {"activations.layer.attention_local", "A_5l", "attention output before its all-to-all"},
                output, in.tp);
   kernel_tensors(t);
+}
+
+/// The output of the second norm: a router keeps it in 16 bits, the product of an MLP in its format.
+template <Recorder R>
+void second_norm(LayerTensors<R>& t) {
+  const Item norm2{"activations.layer.norm2", "A_7", "second norm's output (input of the MLP)"};
+  if (!keeps_low_operands(t.problem)) return t.add_both(Tensor::Norm2, norm2, t.in.hidden, t.whole);
+  if (t.mix.dense) t.add_dense_low(Tensor::Norm2, norm2, t.in.hidden, t.whole);
+  if (t.mix.sparse)
+    t.add_sparse(Tensor::Norm2,
+                 {"activations.layer.norm2_router", "A_7r", "second norm's output (input of the router)"},
+                 t.tokens, t.in.hidden, t.whole);
 }
 
 /// The inputs of the MLP block; a parallel block shares those of the attention.
@@ -168,8 +200,7 @@ void block_tensors(LayerTensors<R>& t) {
     t.add_both(Tensor::Residual,
                {"activations.layer.residual", "A_6", "MLP block input (kept for the second norm)"}, in.hidden,
                t.whole);
-    t.add_both(Tensor::Norm2, {"activations.layer.norm2", "A_7", "second norm's output (input of the MLP)"},
-               in.hidden, t.whole);
+    second_norm(t);
   }
   if (t.problem.recipe.hidden_dropout)
     t.add_both(Tensor::Dropout, {"activations.layer.dropout", "A_drop", "dropout masks of both blocks"},
@@ -187,8 +218,9 @@ void dense_tensors(LayerTensors<R>& t) {
   } else {
     t.add_dense(Tensor::Up, {"activations.layer.up", "A_8", "up projections"}, (gated ? 2.0 : 1.0) * in.ffn);
   }
-  t.add_dense(Tensor::MlpInner,
-              {"activations.layer.mlp", "A_9", "activation output (input of the down projection)"}, in.ffn);
+  t.add_dense_low(Tensor::MlpInner,
+                  {"activations.layer.mlp", "A_9", "activation output (input of the down projection)"},
+                  in.ffn, in.tp);
   if (gated && !t.problem.recipe.fused_mlp)
     t.add_dense(Tensor::MlpInner, {"activations.layer.gate", "A_10", "activated gate (eager SwiGLU)"},
                 in.ffn);
@@ -206,25 +238,29 @@ Tokens<typename R::Num> expert_tensors(LayerTensors<R>& t) {
   t.add_sparse(Tensor::Router,
                {"activations.layer.router", "A_r", "router scores, probabilities and their gradient in fp32"},
                t.tokens, 6.0 * in.experts, t.whole);
-  t.add_sparse(Tensor::Permuted,
-               {"activations.layer.permuted", "A_p", "permuted token copies (input of the experts)"}, rows,
-               in.hidden, one);
+  t.add_sparse_low(Tensor::Permuted,
+                   {"activations.layer.permuted", "A_p", "permuted token copies (input of the experts)"},
+                   rows, in.hidden, one);
   t.add_sparse(Tensor::ExpertInner, {"activations.layer.expert_up", "A_u", "up projections of the experts"},
                rows, up * in.expert_ffn, in.etp);
-  t.add_sparse(Tensor::ExpertActivation,
-               {"activations.layer.expert_mlp", "A_e", "activation output of the experts"}, rows,
-               in.expert_ffn, in.etp);
+  t.add_sparse_low(Tensor::ExpertActivation,
+                   {"activations.layer.expert_mlp", "A_e", "activation output of the experts"}, rows,
+                   in.expert_ffn, in.etp);
   const bool by_product = t.selection.on && t.selection.policy == SelectivePolicy::EverySecondMatmul;
   if (t.problem.profile().weights_expert_output || by_product)
     t.add_sparse(Tensor::Returned, {"activations.layer.returned", "A_ret", "output of the experts"}, rows,
                  in.hidden, one);
   if (t.problem.model().experts.shared_width == 0) return rows;
+  if (keeps_low_operands(t.problem))
+    t.add_sparse_low(Tensor::SharedInner,
+                     {"activations.layer.shared_input", "A_si", "input of the shared experts in 8 or 4 bits"},
+                     t.tokens, in.hidden, t.whole);
   t.add_sparse(Tensor::SharedUp,
                {"activations.layer.shared_up", "A_su", "up projections of the shared experts"}, t.tokens,
                up * in.shared_ffn, in.tp);
-  t.add_sparse(Tensor::SharedInner,
-               {"activations.layer.shared_mlp", "A_sm", "activation output of the shared experts"}, t.tokens,
-               in.shared_ffn, in.tp);
+  t.add_sparse_low(Tensor::SharedInner,
+                   {"activations.layer.shared_mlp", "A_sm", "activation output of the shared experts"},
+                   t.tokens, in.shared_ffn, in.tp);
   return rows;
 }
 

@@ -1,6 +1,8 @@
 /// Training state that stays on the GPU: the rows of the framework profile.
 #pragma once
 
+#include <algorithm>
+
 #include "trainplan/cost/inputs.hpp"
 #include "trainplan/trace/chapter.hpp"
 
@@ -86,6 +88,19 @@ Count<N> ways(const Inputs<N>& in, Group group, ParamClass params) {
     case Group::Replicate: return in.dp * in.cp / in.shard;
   }
   return Count<N>{1.0};
+}
+
+/// The row of that id lives in host memory when these go there.
+inline bool goes_along(const std::vector<std::string>& ids, std::string_view id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+/// Share of a row of state that lives in host memory.
+inline double host_share(const Problem& problem, const Plan& plan, std::string_view id) {
+  const HostRows& host = problem.profile().rows(plan.sharding)->host;
+  const Offload& o = problem.recipe.offload;
+  if (o.weights && goes_along(host.weights, id)) return 1;
+  return goes_along(host.optimizer, id) ? o.optimizer : 0;
 }
 
 /// Bytes per parameter of a row of the profile, with the place that decides them. A symbol that ends in '_'

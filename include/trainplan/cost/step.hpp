@@ -5,6 +5,7 @@
 
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/compute.hpp"
+#include "trainplan/cost/host.hpp"
 #include "trainplan/cost/kernels.hpp"
 #include "trainplan/cost/losses.hpp"
 #include "trainplan/cost/pipeline.hpp"
@@ -42,6 +43,7 @@ template <class N>
 struct StepCost {
   Seconds<N> compute, optimizer, unmodelled, recompute;
   Seconds<N> exposed_tensor, exposed_data, exposed_context, exposed_experts, exposed_pipeline, exposed_tied;
+  Seconds<N> exposed_host{};
   Seconds<N> bubble, exposed, data_wait, kernel, launch, straggler, step;
   Count<N> mfu, mfu_full, hfu, hfu_full;
   TokensPerSec<N> rate;
@@ -51,12 +53,16 @@ namespace detail {
 
 /// Data-parallel traffic that no work hides, and what that behind work costs the work. A window is the time
 /// that the pace-making stage takes, whatever it spends it on: were it the kernels alone, faster ones could
-/// lengthen the step. Traffic behind all of the work gets what the other windows leave.
+/// lengthen the step. Waiting for the host is part of it. Traffic behind all of the work gets what the other
+/// windows leave.
 template <Recorder R>
 Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const CommCost<typename R::Num>& comm,
                                       const PipelineTime<typename R::Num>& pipe,
-                                      Count<typename R::Num> layers, Count<typename R::Num> m) {
+                                      const HostWait<typename R::Num>& host, Count<typename R::Num> layers,
+                                      Count<typename R::Num> m) {
   using N = typename R::Num;
+  const auto with = [&](Seconds<N> window, Seconds<N> wait) { return host.any ? window + wait : window; };
+  const auto all = host.any ? pipe.slowest + host.forward + host.backward : pipe.slowest;
   const auto time = [&](HidesBehind what) { return comm.data_behind[static_cast<std::size_t>(what)]; };
   Sum<Seconds<N>> shown;
   Sum<Seconds<N>> behind;
@@ -72,17 +78,17 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
     else if (what == HidesBehind::LastBackward)
       hide(what,
            rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"},
-                    pipe.slowest * 2.0 / 3.0),
+                    with(pipe.slowest * 2.0 / 3.0, host.backward)),
            layers);
     else if (what == HidesBehind::NextForward)
-      hide(
-          what,
-          rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"}, pipe.slowest / 3.0),
-          layers);
+      hide(what,
+           rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"},
+                    with(pipe.slowest / 3.0, host.forward)),
+           layers);
     else
       hide(what,
            rec.item({"step.window_all", "t_win", "all micro-batches, less what other traffic hides behind"},
-                    behind.empty() ? m * pipe.slowest : m * pipe.slowest - behind.total()),
+                    behind.empty() ? m * all : m * all - behind.total()),
            layers * m);
   }
   if (!behind.empty())
@@ -113,12 +119,15 @@ Seconds<typename R::Num> exposed_pipeline(R& rec, const Inputs<typename R::Num>&
 template <Recorder R>
 void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
                   const CommCost<typename R::Num>& comm, const PipelineTime<typename R::Num>& pipe,
-                  const ParamsCost<typename R::Num>& params, Tokens<typename R::Num> tokens,
-                  Count<typename R::Num> m, StepCost<typename R::Num>& out) {
+                  const ParamsCost<typename R::Num>& params, const HostTraffic<typename R::Num>& host,
+                  Tokens<typename R::Num> tokens, Count<typename R::Num> m, StepCost<typename R::Num>& out) {
   using N = typename R::Num;
   const auto mean = [&](const Item& item, Seconds<N> all) { return rec.item(item, m * all / in.pp); };
   out.exposed_tensor = mean({"step.exposed_tp", "t_tp_exp", "tensor parallel"}, pipe.tensor);
-  out.exposed_data = exposed_data(rec, problem, comm, pipe, params.blocks, m);
+  const bool offloads = problem.recipe.offload.any();
+  const auto host_link = offloads ? host_rate(rec, problem) : BytesPerSec<N>{};
+  const auto wait = offloads ? copy_wait(rec, host, host_link, pipe) : HostWait<N>{};
+  out.exposed_data = exposed_data(rec, problem, comm, pipe, wait, params.blocks, m);
   out.exposed_context = mean({"step.exposed_cp", "t_cp_exp", "context parallel"}, pipe.context);
   out.exposed_pipeline = exposed_pipeline(rec, in, problem, plan, tokens, m);
   auto exposed = out.exposed_tensor + out.exposed_data + out.exposed_context + out.exposed_pipeline;
@@ -133,12 +142,11 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
     out.exposed_experts = mean({"step.exposed_ep", "t_ep_exp", "expert parallel"}, pipe.experts);
     exposed = exposed + out.exposed_experts;
   }
+  if (offloads) {
+    out.exposed_host = exposed_host(rec, host, wait, host_link, m);
+    exposed = exposed + out.exposed_host;
+  }
   out.exposed = rec.item({"step.exposed", "dT_comm", "exposed communication"}, exposed);
-}
-
-/// Which ranks share the optimizer state of a parameter.
-constexpr Group optimizer_group(Sharding s) {
-  return s == Sharding::None ? Group::None : s == Sharding::Hsdp ? Group::Shard : Group::DataParallel;
 }
 
 /// Gradient read twice (norm, update); master weights and moments read and written; weights written. With
@@ -146,14 +154,13 @@ constexpr Group optimizer_group(Sharding s) {
 template <Recorder R>
 Seconds<typename R::Num> optimizer_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                         const Plan& plan, const ParamsCost<typename R::Num>& params,
+                                        const HostTraffic<typename R::Num>& host,
                                         BytesPerSec<typename R::Num> memory) {
   using N = typename R::Num;
-  const Group group = optimizer_group(plan.sharding);
-  Params<N> held = params.average / ways(in, group, ParamClass::Dense), cast = params.average;
-  if (problem.model().is_sparse()) {
-    held = held + params.average_experts / ways(in, group, ParamClass::Experts);
-    cast = cast + params.average_experts;
-  }
+  const bool offloads = problem.recipe.offload.optimizer > 0;
+  Params<N> held = updated_params(in, problem, plan, params), cast = params.average;
+  if (offloads) held = held - host.updated;
+  if (problem.model().is_sparse()) cast = cast + params.average_experts;
   const double width = 2 * bytes_of(problem.recipe.gradient) + 8 + 4 * bytes_of(problem.recipe.moments) + 2;
   const auto update = rec.apply(
       optimizer_time, {"step.optimizer_update", "t_upd", "optimizer update"}, held,
@@ -161,14 +168,16 @@ Seconds<typename R::Num> optimizer_cost(R& rec, const Inputs<typename R::Num>& i
                                          "run /gradient_dtype, /moment_dtype"},
                                         width),
       memory);
+  const auto both = offloads ? update + host_update(rec, problem, host.updated) : 1.0 * update;
   if (problem.recipe.matmul == Matmul::Wide)
-    return rec.item({"step.optimizer", "t_opt", "optimizer step"}, 1.0 * update);
+    return rec.item({"step.optimizer", "t_opt", "optimizer step"}, both);
   const auto casts =
       rec.apply(optimizer_time, {"step.weight_casts", "t_wcast", "casts of the weights, once a step"}, cast,
                 rec.template in<BytesPerParam<N>>(
                     {"w_c", "bytes of a weight read and its copies written", "run /matmul_precision"}, 4),
                 memory);
-  return rec.item({"step.optimizer", "t_opt", "optimizer step and casts of weights"}, update + casts);
+  return rec.item({"step.optimizer", "t_opt", "optimizer step and casts of weights"},
+                  (offloads ? both : 1.0 * update) + casts);
 }
 
 template <Recorder R>
@@ -205,16 +214,17 @@ StepCost<typename R::Num> step_cost(R& rec, const Inputs<typename R::Num>& in, c
                                     const Rates<typename R::Num>& rates,
                                     const CommCost<typename R::Num>& comm,
                                     const PipelineTime<typename R::Num>& pipe,
-                                    const ParamsCost<typename R::Num>& params, Tokens<typename R::Num> tokens,
+                                    const ParamsCost<typename R::Num>& params,
+                                    const HostTraffic<typename R::Num>& host, Tokens<typename R::Num> tokens,
                                     Count<typename R::Num> m) {
   using N = typename R::Num;
   const TimeConstants& c = problem.calibration().time;
   StepCost<N> out;
   out.compute = rec.item({"step.compute", "T_comp", "kernels of the blocks, mean of the stages"},
                          m * pipe.kernels / in.pp);
-  out.optimizer = detail::optimizer_cost(rec, in, problem, plan, params, rates.memory);
+  out.optimizer = detail::optimizer_cost(rec, in, problem, plan, params, host, rates.memory);
   out.recompute = rec.item({"step.recompute", "dT_re", "recompute"}, m * pipe.again / in.pp);
-  detail::exposed_cost(rec, in, problem, plan, comm, pipe, params, tokens, m, out);
+  detail::exposed_cost(rec, in, problem, plan, comm, pipe, params, host, tokens, m, out);
   const auto busy =
       rec.item({"step.busy", "T_busy", "micro-batches of a step, mean of the stages"}, m * pipe.all / in.pp);
   out.bubble =

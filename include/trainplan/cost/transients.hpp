@@ -78,6 +78,24 @@ Bytes<typename R::Num> up_gradient(const StageMemory<R>& s) {
   return s.rec.item(item, s.mix().sparse ? max(dense, of_experts()) : dense);
 }
 
+/// The same in the format of the products, for both products of the backward pass.
+template <Recorder R>
+void add_low_gradient(const StageMemory<R>& s) {
+  if (!keeps_low_operands(s.problem)) return;
+  const double up = s.problem.model().mlp_matrices - 1;
+  const auto element = low_element(s.rec, s.in, s.problem) * copies_leaf(s.rec, s.problem);
+  const auto of_experts = [&] {
+    return activation_tensor(s.act.rows, up * s.in.expert_ffn, element, s.in.etp);
+  };
+  const auto of_dense = [&] { return activation_tensor(s.act.tokens, up * s.in.ffn, element, s.in.tp); };
+  s.live.add_transient(s.rec.item({"memory.low_gradient", "M_ugrad8",
+                                   "gradient of the up projections in the format of the products"},
+                                  !s.mix().dense   ? of_experts()
+                                  : s.mix().sparse ? max(of_dense(), of_experts())
+                                                   : of_dense()),
+                       bit(Phase::LayerBackward));
+}
+
 template <Recorder R>
 bool gathers_context(const StageMemory<R>& s) {
   return s.plan.cp > 1 && s.problem.recipe.cp_mode == CpMode::AllGather;
@@ -228,6 +246,7 @@ void add_layers(const StageMemory<R>& s) {
                          bit(Phase::LayerBackward));
   detail::add_expert_rows(s);
   detail::add_layer_backward(s);
+  detail::add_low_gradient(s);
   detail::add_units(s);
   detail::add_pipeline_buffers(s);
   detail::add_workspace(s);

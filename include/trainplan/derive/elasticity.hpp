@@ -80,6 +80,10 @@ template <Figure StackConstants::*F>
 Place of_stack(Varied& v) {
   return place(v.calibration.of(v.recipe.stack).*F);
 }
+template <Figure ClusterSpec::*F>
+Place of_host(Varied& v) {
+  return v.recipe.offload.any() ? place(v.cluster.*F) : Place{};
+}
 inline Place of_imbalance(Varied& v) {
   return v.sparse ? Place{&v.recipe.imbalance, "run /expert_imbalance"} : Place{};
 }
@@ -97,6 +101,8 @@ inline constexpr Input kInputs[] = {
     {"scale-up bandwidth", Unit::ByteRate, Part::Cluster, of_accelerator<&Accelerator::scale_up_bandwidth>},
     {"NIC of a GPU", Unit::ByteRate, Part::Cluster, of_cluster<&ClusterSpec::nic_per_gpu>},
     {"PCI Express", Unit::ByteRate, Part::Cluster, of_cluster<&ClusterSpec::pcie>},
+    {"link to the host", Unit::ByteRate, Part::Cluster, of_host<&ClusterSpec::host_link>},
+    {"memory bandwidth of the host", Unit::ByteRate, Part::Cluster, of_host<&ClusterSpec::host_bandwidth>},
     {"usable memory", Unit::Memory, Part::Cluster, of_accelerator<&Accelerator::usable_memory>},
     {"rate of 16-bit products", Unit::Share, Part::Calibration, of_constants<&AcceleratorConstants::gemm>},
     {"rate of fp8 products", Unit::Share, Part::Calibration, of_constants<&AcceleratorConstants::low_gemm>},

@@ -26,6 +26,7 @@ inline std::int64_t field_value(const Problem& x, const Plan& p, std::string_vie
   if (field == "last_layers") return p.last_layers;
   if (field == "shard_size") return p.shard;
   if (field == "recompute_layers") return p.recompute_layers;
+  if (field == "offload_layers") return x.recipe.offload.layers;
   if (field == "global_batch") return x.recipe.global_batch;
   if (field == "sequence") return x.recipe.sequence;
   return -1;
@@ -45,6 +46,7 @@ inline void set_field_value(Problem& x, Plan& p, std::string_view field, std::in
   if (field == "first_layers") p.first_layers = degree;
   if (field == "shard_size") p.shard = static_cast<std::uint32_t>(v);
   if (field == "recompute_layers") p.recompute_layers = degree;
+  if (field == "offload_layers") x.recipe.offload.layers = v;
   if (field == "global_batch") x.recipe.global_batch = v;
   if (field == "sequence") x.recipe.sequence = v;
 }
@@ -57,6 +59,7 @@ inline std::int64_t largest(const Problem& x, std::string_view field) {
 }
 
 inline constexpr std::string_view kSwitchWords[] = {"false", "true"};
+inline constexpr std::string_view kShareWords[] = {"0%", "100%"};
 inline constexpr std::string_view kDTypeWords[] = {"fp32", "bf16", "fp16"};
 
 /// The values of a field that is not a number; those of an enum stand in its order.
@@ -68,7 +71,10 @@ inline std::span<const std::string_view> field_words(std::string_view field) {
   if (field == "precision") return std::span(kDTypeWords).subspan(1);
   if (field == "gradient_dtype") return kDTypeWords;
   if (field == "matmul_precision") return kMatmulNames;
-  if (field == "sequence_parallel" || field == "tp_overlap" || field == "ep_overlap") return kSwitchWords;
+  if (field == "offload_optimizer") return kShareWords;
+  if (field == "sequence_parallel" || field == "tp_overlap" || field == "ep_overlap" ||
+      field == "offload_weights" || field == "fp8_param_gather")
+    return kSwitchWords;
   return {};
 }
 
@@ -83,6 +89,13 @@ inline std::string_view field_word(const Problem& x, const Plan& p, std::string_
   if (field == "sequence_parallel") return kSwitchWords[p.sequence_parallel ? 1 : 0];
   if (field == "tp_overlap") return kSwitchWords[x.recipe.tp_overlap ? 1 : 0];
   if (field == "ep_overlap") return kSwitchWords[x.recipe.ep_overlap ? 1 : 0];
+  if (field == "fp8_param_gather") return kSwitchWords[x.recipe.low_weights ? 1 : 0];
+  if (field == "cluster") return x.cluster().name;
+  if (field == "offload_weights") return kSwitchWords[x.recipe.offload.weights ? 1 : 0];
+  if (field == "offload_optimizer")
+    return x.recipe.offload.optimizer > 0 && x.recipe.offload.optimizer < 1
+               ? "a part"
+               : kShareWords[x.recipe.offload.optimizer > 0 ? 1 : 0];
   return {};
 }
 
@@ -105,6 +118,9 @@ inline void set_field_word(Problem& x, Plan& p, std::string_view field, std::str
   if (field == "sequence_parallel") p.sequence_parallel = at == 1;
   if (field == "tp_overlap") x.recipe.tp_overlap = at == 1;
   if (field == "ep_overlap") x.recipe.ep_overlap = at == 1;
+  if (field == "fp8_param_gather") x.recipe.low_weights = at == 1;
+  if (field == "offload_weights") x.recipe.offload.weights = at == 1;
+  if (field == "offload_optimizer") x.recipe.offload.optimizer = at == 1 ? 1 : 0;
 }
 
 }  // namespace trainplan::detail

@@ -132,11 +132,32 @@ inline void resolve_kernels(Resolver& r, const RunSpec& run, const FrameworkProf
                                       run.expandable_segments, false, "default", yes_no);
 }
 
+/// What waits in host memory; shown only where something does.
+inline void resolve_offload(Resolver& r, const RunSpec& run, const FrameworkProfile& profile,
+                            Recipe& recipe) {
+  Offload& o = recipe.offload;
+  if (run.offload_weights)
+    o.weights = r.pick("offload_weights", "weights on the host", run.offload_weights, false, "", yes_no);
+  const bool together = o.weights && profile.host.together;
+  if (run.offload_optimizer || together)
+    o.optimizer =
+        r.pick("offload_optimizer", "optimizer on the host, share of the parameters", run.offload_optimizer,
+               1.0, "with the weights, as " + profile.id + " does", share_cell);
+  if (run.offload_layers)
+    o.layers = r.pick("offload_layers", "layers of a stage with activations on the host", run.offload_layers,
+                      std::int64_t{0}, "", [](std::int64_t n) {
+                        return Cell{Value{static_cast<double>(n), Unit::Count}};
+                      });
+}
+
 /// What time depends on beside the degrees. The stack follows compilation, which is resolved already.
 inline void resolve_execution(Resolver& r, const RunSpec& run, const FrameworkProfile& profile,
                               Recipe& recipe) {
   recipe.matmul = r.pick("matmul_precision", "format of matrix products", run.matmul_precision, Matmul::Wide,
                          "default", named<Matmul>);
+  if (run.fp8_param_gather)
+    recipe.low_weights = r.pick("fp8_param_gather", "weights in the format of products", run.fp8_param_gather,
+                                false, "", yes_no);
   recipe.graphs =
       r.pick("cuda_graphs", "CUDA graphs", run.cuda_graphs, Graphs::None, "default", named<Graphs>);
   const bool compiled = recipe.compile && profile.compiled_stack;
@@ -216,6 +237,7 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
   recipe.dp_overlap = r.pick("dp_overlap", "DP overlap", run.dp_overlap, true,
                              "default (needs its launch flags)", detail::yes_no);
   detail::resolve_execution(r, run, profile, recipe);
+  detail::resolve_offload(r, run, profile, recipe);
   if (model.is_sparse()) detail::resolve_experts(r, run, recipe);
   if (model.mtp_layers > 0)
     recipe.mtp_layers =

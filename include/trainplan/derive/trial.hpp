@@ -22,7 +22,10 @@ struct Trial {
   double gate() const { return cost.gate.num(); }
   /// What a derived plan may use: the gate less the planning margin.
   double limit() const { return cost.limit.num(); }
+  /// A node needs more of its host than there is.
+  bool host_is_full() const { return trainplan::host_is_full(problem, cost.host.node.num()); }
   Verdict verdict() const {
+    if (host_is_full()) return Verdict::DoesNotFit;
     return device() <= limit() ? Verdict::Fits : device() <= gate() ? Verdict::Tight : Verdict::DoesNotFit;
   }
 };

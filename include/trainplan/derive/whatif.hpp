@@ -173,6 +173,32 @@ class WhatIfFinder {
   }
   bool has_expert_traffic() const { return chosen_.problem.model().is_sparse() && plan().ep > 1; }
 
+  /// Where the plan does not fit, what the framework can move to the host.
+  void add_offload() {
+    const Problem& x = chosen_.problem;
+    const HostRows& host = x.profile().rows(plan().sharding)->host;
+    if (!x.cluster().host_link.known || recipe().offload.any() || chosen_.device() <= chosen_.gate()) return;
+    const bool optimizer = !host.optimizer.empty() && x.cluster().host_bandwidth.known;
+    if (optimizer && !x.profile().host.together)
+      add("offload_optimizer", "optimizer on the host", false,
+          [](Recipe& r, Plan&) { r.offload.optimizer = 1; });
+    if (optimizer && !host.weights.empty())
+      add("offload_weights", "weights and optimizer on the host", false, [](Recipe& r, Plan&) {
+        r.offload.optimizer = 1;
+        r.offload.weights = true;
+      });
+    const std::int64_t all = stage_layers(x.model(), plan(), plan().pp / 2);
+    if (x.profile().host.layers == LayerOffload::Saved && plan().pp == 1 && all > 1)
+      add("offload_layers", "activations of " + std::to_string(all - 1) + " layers on the host", false,
+          [=](Recipe& r, Plan& p) {
+            p.recompute = Recompute::None;
+            r.offload.layers = all - 1;
+          });
+    if (x.profile().host.layers == LayerOffload::Kept && plan().recompute == Recompute::Full)
+      add("offload_layers", "kept activations on the host", false,
+          [=](Recipe& r, Plan&) { r.offload.layers = all; });
+  }
+
   void add_micro_batch(std::int64_t b, bool minor) {
     add("micro_batch_" + std::to_string(b), "micro-batch " + std::to_string(b), minor,
         [=](Recipe&, Plan& p) { p.micro_batch = static_cast<std::uint16_t>(b); });
@@ -185,6 +211,7 @@ class WhatIfFinder {
     add_formats();
     add_recompute(has_expert_traffic() || plan().recompute != Recompute::None);
     add_overlaps();
+    add_offload();
     if (plan().micro_batch <= kMaxDegree / 2) add_micro_batch(std::int64_t{plan().micro_batch} * 2, false);
     if (plan().micro_batch % 2 == 0) add_micro_batch(plan().micro_batch / 2, true);
     return std::move(out_);

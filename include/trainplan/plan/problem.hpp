@@ -30,6 +30,8 @@ struct Recipe {
   bool fused_mlp = true, compile = false, accumulation_fusion = true, expandable_segments = false;
   bool hidden_dropout = false, attention_dropout = false;  // a probability above 0
   bool tp_overlap = true, dp_overlap = true, ep_overlap = false;
+  bool low_weights = false;       // kept and gathered in the format of the products
+  Offload offload;                // to the memory of the host
   std::int64_t mtp_layers = 0;    // blocks for further tokens that are trained
   double capacity_factor = 0;     // tokens that an expert takes over the mean; 0: dropless
   double imbalance = 1;           // tokens of the hottest expert parallel rank over the mean

@@ -6,6 +6,7 @@
 #include "trainplan/plan/rules/batch.hpp"
 #include "trainplan/plan/rules/experts.hpp"
 #include "trainplan/plan/rules/grid.hpp"
+#include "trainplan/plan/rules/offload.hpp"
 #include "trainplan/plan/rules/pipeline.hpp"
 #include "trainplan/plan/rules/precision.hpp"
 #include "trainplan/plan/rules/rule.hpp"
@@ -18,8 +19,9 @@ namespace trainplan {
 namespace detail {
 
 /// In the order of judging: a rule comes after those about the fields that it depends on.
-inline constexpr auto kRules = concatenated(kGridRules, kTensorRules, kPipelineRules, kExpertRules,
-                                            kBatchRules, kSequenceRules, kShardingRules, kPrecisionRules);
+inline constexpr auto kRules =
+    concatenated(kGridRules, kTensorRules, kPipelineRules, kExpertRules, kBatchRules, kSequenceRules,
+                 kShardingRules, kPrecisionRules, kOffloadRules);
 
 }  // namespace detail
 

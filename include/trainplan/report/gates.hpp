@@ -41,6 +41,10 @@ inline std::vector<Gate> gates_of(const Trial& t, const Limits& limits) {
   const Problem& p = t.problem;
   const Estimate device = device_estimate(p, c);
   gates.push_back(detail::gate(p, "memory", "memory.device", device, t.gate()));
+  const Figure& host = p.cluster().host_memory;
+  if (p.recipe.offload.any() && host.known)
+    gates.push_back(
+        {"host memory", "host.node", {c.host.node.num(), Unit::Memory}, {host.value, Unit::Memory}});
   if (limits.max_memory)
     gates.push_back(detail::gate(p, "max_memory", "memory.device", device, *limits.max_memory));
   if (limits.min_mfu) {

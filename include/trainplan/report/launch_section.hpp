@@ -45,6 +45,7 @@ inline std::string launch_number(const Trial& t, std::string_view field) {
   if (field == "capacity_factor" && r.capacity_factor > 0) return shown(r.capacity_factor);
   if (field == "global_batch") return number(t.problem.recipe.global_batch);
   if (field == "sequence") return number(t.problem.recipe.sequence);
+  if (field == "offload_layers" && r.offload.layers > 0) return number(r.offload.layers);
   if (field == "recompute_layers" && p.recompute == Recompute::Layers)
     return number(p.recompute_layers / p.vpp);
   return {};
@@ -71,6 +72,8 @@ inline std::string launch_mode(const Trial& t, std::string_view field) {
   if (field == "attention") return std::string(name_of(r.attention));
   if (field == "schedule" && p.pp > 1) return std::string(name_of(p.schedule));
   if (field == "reshard_after_forward") return on(p.reshard);
+  if (field == "fp8_param_gather") return on(r.low_weights);
+  if (field == "offload_weights") return on(r.offload.weights);
   if (field == "uneven_stages") return on(p.layout == Layout::EmbeddingAndLoss);
   if (field == "recompute" && p.recompute != Recompute::None) return std::string(name_of(p.recompute));
   return {};
@@ -91,6 +94,8 @@ inline std::string launch_setting(const Trial& t, const LaunchFlag& flag) {
   std::string value = launch_number(t, flag.field);
   if (value.empty()) value = launch_mode(t, flag.field);
   if (flag.field == "recompute_modules") value = launch_modules(t.plan);
+  if (flag.field == "offload_optimizer" && t.problem.recipe.offload.optimizer > 0)
+    value = shown(t.problem.recipe.offload.optimizer);
   if (value.empty()) return {};
   if (!flag.flag.empty()) return flag.flag + (flag.flag.starts_with('-') ? " " : ": ") + value;
   for (const auto& [name, setting] : flag.settings)

@@ -243,6 +243,8 @@ inline Rows rows_of_time(const TimeConstants& t) {
                             {&t.attention_half_length, Unit::Count},
                             {&t.scale_up_rate, Unit::Share},
                             {&t.nic_rate, Unit::Share},
+                            {&t.host_link_rate, Unit::Share},
+                            {&t.host_memory_rate, Unit::Share},
                             {&t.ring_step, Unit::Time},
                             {&t.tp_overlap_hidden, Unit::Share},
                             {&t.ep_overlap_hidden, Unit::Share},

@@ -32,18 +32,27 @@ inline std::string verdict_text(Verdict v) {
 /// fits: 42.5 GiB (38.3 ... 53.2, 80 %) of the gate of 71.6 GiB; step 4.36 s (3.79 ... 4.97, 80 %), MFU ...
 inline Sentence headline_of(const Trial& t) {
   const auto& c = t.cost;
-  return {verdict_text(t.verdict()) + ": ",
-          device_estimate(t.problem, c),
-          " of the gate of ",
-          Value{t.gate(), Unit::Memory},
-          "; step ",
-          step_estimate(t.problem, c),
-          ", MFU ",
-          Value{c.step.mfu.num(), Unit::Share},
-          " causal (",
-          Value{c.step.mfu_full.num(), Unit::Share},
-          " full), ",
-          Value{c.step.rate.num(), Unit::TokenRate}};
+  Sentence s{verdict_text(t.verdict()) + ": ",
+             device_estimate(t.problem, c),
+             " of the gate of ",
+             Value{t.gate(), Unit::Memory},
+             "; step ",
+             step_estimate(t.problem, c),
+             ", MFU ",
+             Value{c.step.mfu.num(), Unit::Share},
+             " causal (",
+             Value{c.step.mfu_full.num(), Unit::Share},
+             " full), ",
+             Value{c.step.rate.num(), Unit::TokenRate}};
+  if (!t.problem.recipe.offload.any()) return s;
+  s.push_back("; host ");
+  s.push_back(Value{c.host.node.num(), Unit::Memory});
+  const Figure& memory = t.problem.cluster().host_memory;
+  s.push_back(memory.known ? " of the " : " of a node");
+  if (!memory.known) return s;
+  s.push_back(Value{memory.value, Unit::Memory});
+  s.push_back(" of a node");
+  return s;
 }
 
 /// "512 sequences; ..." and where they come from.
@@ -295,6 +304,7 @@ inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::
   }
   r.sections.push_back(reason_section(d.decisions));
   r.sections.push_back(memory_section(t, ledger));
+  if (t.problem.recipe.offload.any()) r.sections.push_back(host_section(t, ledger));
   r.sections.push_back(activation_section(ledger));
   r.sections.push_back(parameter_section(ledger));
   r.sections.push_back(compute_section(t, ledger));

@@ -127,6 +127,31 @@ inline Section memory_section(const Trial& t, const Ledger& ledger) {
   return s;
 }
 
+/// What a node holds for its GPUs, and what the copies and the update there take.
+inline Section host_section(const Trial& t, const Ledger& ledger) {
+  const ClusterSpec& c = t.problem.cluster();
+  Section s{"host", "Memory of the host", {}};
+  const bool layers = t.problem.recipe.offload.layers > 0, state = t.cost.host.state.num() > 0;
+  const char* whole = layers && state ? "host.per_gpu" : state ? "host.state" : "host.activations";
+  s.blocks.push_back(lines_of(ledger, "ledger", whole, Unit::MemoryBoth, 3));
+  Facts f{"host", {}};
+  f.facts.push_back(fact(ledger, "host.node", "node", Unit::MemoryBoth,
+                         c.host_memory.known ? t.host_is_full() ? "does not fit" : "fits"
+                                             : "host/memory of the cluster is not known"));
+  if (c.host_memory.known)
+    f.facts.push_back({"memory", "memory of a node", Value{c.host_memory.value, Unit::MemoryBoth},
+                       c.host_memory.source + (c.host_memory.assumed ? " (assumed)" : ""), ""});
+  add_fact(f, ledger, "host.rate", "rate", Unit::ByteRate, "one direction");
+  add_fact(f, ledger, "host.memory_rate", "memory_rate", Unit::ByteRate, "of a node");
+  for (const auto& [key, id] :
+       {std::pair{"forward", "step.host_forward"}, std::pair{"backward", "step.host_backward"},
+        std::pair{"copies", "step.host_copies"}, std::pair{"update", "step.host_update"}})
+    add_fact(f, ledger, id, key, Unit::Time);
+  add_fact(f, ledger, "step.exposed_host", "exposed", Unit::Time, "in the step");
+  s.blocks.push_back(std::move(f));
+  return s;
+}
+
 inline Section activation_section(const Ledger& ledger) {
   Section s{"activations", "Activations of one layer and micro-batch, tensor by tensor (one GPU)", {}};
   s.blocks.push_back(lines_of(ledger, "layer", "activations.layer", Unit::Memory, 1));

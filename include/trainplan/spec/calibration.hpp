@@ -22,6 +22,8 @@ struct TimeConstants {
   Figure attention_half_length;  // positions at which an attention kernel runs at half its best rate
   Figure scale_up_rate;          // share of a scale-up link that collectives reach
   Figure nic_rate;               // share of a NIC that collectives reach
+  Figure host_link_rate;         // share of the link to the host that copies reach
+  Figure host_memory_rate;       // share of the host's memory bandwidth that an optimizer step there reaches
   Figure ring_step;              // seconds of one hop of a ring inside a scale-up domain
   Figure tp_overlap_hidden;      // share of tensor-parallel traffic that overlap hides
   Figure ep_overlap_hidden;      // share of expert-parallel traffic that overlap hides

@@ -32,6 +32,8 @@ inline constexpr FigureKey<TimeConstants> kTimeKeys[] = {
     {"attention_half_length", kCount, &TimeConstants::attention_half_length},
     {"scale_up_rate", kCount, &TimeConstants::scale_up_rate, true},
     {"nic_rate", kCount, &TimeConstants::nic_rate, true},
+    {"host_link_rate", kCount, &TimeConstants::host_link_rate, true},
+    {"host_memory_rate", kCount, &TimeConstants::host_memory_rate, true},
     {"ring_step", kSeconds, &TimeConstants::ring_step},
     {"tp_overlap_hidden", kCount, &TimeConstants::tp_overlap_hidden, true},
     {"ep_overlap_hidden", kCount, &TimeConstants::ep_overlap_hidden, true},

@@ -15,6 +15,7 @@ struct Accelerator {
   Figure memory;         // nominal
   Figure usable_memory;  // what the driver shows
   Figure memory_bandwidth, scale_up_bandwidth, nic, tdp;
+  Figure host_link;  // to the memory of the host; not known: the PCI Express of the cluster
   std::int64_t scale_up_domain = 1;
   bool in_switch_reduction = false;  // the switches of the scale-up domain add up an all-reduce
 };
@@ -24,6 +25,8 @@ struct ClusterSpec {
   Accelerator accelerator;
   std::int64_t nodes = 0, gpus_per_node = 0, scale_up_domain = 1;
   Figure nic_per_gpu, pcie;
+  Figure host_link;                    // of one GPU to the memory of its host, one direction
+  Figure host_memory, host_bandwidth;  // of one node
   Figure storage_write, storage_read;  // whole cluster
   Figure gpu_mtbf;                     // of one GPU; not known: no goodput
   Figure detect, restart, load;        // seconds after a failure

@@ -117,6 +117,14 @@ struct CommRow {
   When when = When::Always;
 };
 
+/// Rows of state of a mode that can live in host memory, by id: with the optimizer, with the weights. None:
+/// not offered.
+struct HostRows {
+  std::vector<std::string> optimizer, weights;
+  bool partial = false;  // also of a part of the parameters
+  std::string source;
+};
+
 /// State and traffic of one sharding mode.
 struct ShardingRows {
   Sharding mode = Sharding::None;
@@ -130,6 +138,7 @@ struct ShardingRows {
   double gradient_units = 0;          // whole layers of unsharded gradient, before and in their reduction
   std::vector<StateRow> state;
   std::vector<CommRow> traffic;
+  HostRows host;
 
   /// Layers are gathered before they run, and their gradients reduced layer by layer.
   bool is_fully_sharded() const { return gathered_units > 0; }
@@ -158,6 +167,20 @@ enum class SelectivePolicy : std::uint8_t { Modules, EverySecondMatmul, None };
 /// Buffers of pipeline messages. Torch: one receive buffer for each micro-batch, and all outputs until the
 /// step ends.
 enum class PipelineBuffers : std::uint8_t { None, Torch };
+
+/// Saved activations that can wait in host memory. Saved: those of layers that are not recomputed, without a
+/// pipeline. Kept: the inputs that recomputed layers keep, of all such layers.
+enum class LayerOffload : std::uint8_t { None, Saved, Kept };
+
+/// How a framework uses the memory of the host.
+struct HostUse {
+  LayerOffload layers = LayerOffload::None;
+  bool together = false;      // weights, gradients and optimizer move together or not at all
+  double gradient_bytes = 4;  // of a parameter, for the optimizer on the host
+  double weight_bytes = 2;    // of a parameter, as weights are copied to the GPU
+  double buffers = 1;         // host memory over what is counted, for pinned buffers
+  std::string source;
+};
 
 /// Library workspaces of a process: always, of the last stage, of grouped matrix products.
 struct Workspaces {
@@ -217,7 +240,11 @@ inline constexpr std::string_view kLaunchFields[] = {"precision",
                                                      "cuda_graphs",
                                                      "recompute",
                                                      "recompute_modules",
-                                                     "recompute_layers"};
+                                                     "recompute_layers",
+                                                     "fp8_param_gather",
+                                                     "offload_optimizer",
+                                                     "offload_weights",
+                                                     "offload_layers"};
 
 struct FrameworkProfile {
   std::string id, name, version, origin;
@@ -227,6 +254,8 @@ struct FrameworkProfile {
   std::int64_t vocabulary_multiple = 1;
   UnevenStages uneven_stages = UnevenStages::None;
   bool low_gathers = false;            // weights of fp8 products travel in 8 bits
+  bool low_operands = false;           // products keep inputs and cast weights in their format
+  bool low_weights = false;            // weights may be kept in that format alone
   bool trains_mtp = true;              // blocks for further tokens (multi-token prediction)
   bool expert_parallel = true;         // routed experts over ep ranks
   bool expert_tensor_parallel = true;  // etp may differ from 1
@@ -243,6 +272,7 @@ struct FrameworkProfile {
   SelectivePolicy selective = SelectivePolicy::Modules;
   PipelineBuffers pipeline_buffers = PipelineBuffers::None;
   Workspaces workspace;
+  HostUse host;
   std::vector<LossRow> losses{LossRow{}};
   LossKind default_loss = LossKind::Native;
   double reduce_bucket = 0;  // elements of a gradient bucket by default; 0: no buckets of a fixed size

@@ -45,6 +45,16 @@ struct GlobalBatch {
   bool in_tokens = false;
 };
 
+/// What waits in the memory of the host. optimizer: share of the parameters whose optimizer state lives and
+/// is updated there. layers: of a stage, whose saved activations do.
+struct Offload {
+  double optimizer = 0;
+  bool weights = false;
+  std::int64_t layers = 0;
+
+  bool any() const { return optimizer > 0 || weights || layers > 0; }
+};
+
 struct Limits {
   std::optional<double> min_mfu, max_step_time, max_memory;  // fraction, seconds, bytes
 };
@@ -74,9 +84,13 @@ struct RunSpec {
   std::optional<FlopConvention> flop_convention;
   std::optional<CpMode> cp_mode;
   std::optional<Matmul> matmul_precision;
+  std::optional<bool> fp8_param_gather;
   std::optional<Dispatcher> moe_dispatcher;
   std::optional<Graphs> cuda_graphs;
   std::optional<Stack> stack;
+  std::optional<double> offload_optimizer;  // share of the parameters
+  std::optional<bool> offload_weights;
+  std::optional<std::int64_t> offload_layers;
   std::optional<double> memory_margin, tokens;  // fraction of the gate; token budget of the whole run
   std::optional<double> confidence;  // share of runs that ranges hold, against whose ends limits stand
   Limits limits;

@@ -106,6 +106,7 @@ inline void validate_accelerator(Validator& v, const Accelerator& a) {
   v.required("/accelerator/memory_bandwidth", a.memory_bandwidth);
   v.not_negative("/accelerator/scale_up/bandwidth", a.scale_up_bandwidth);  // 0 on a card without a link
   v.positive("/accelerator/nic", a.nic);
+  v.positive("/accelerator/host_link", a.host_link);
   v.positive("/accelerator/tdp", a.tdp);
   v.range("/accelerator/scale_up/domain", a.scale_up_domain, 1, kMaxRanks);
   // A card sold as 80 GB may show 79.6 GiB, so the nominal figure is no sharp bound.
@@ -135,6 +136,9 @@ inline bool validate(const ClusterSpec& c, Issues& issues) {
     if (c.gpus_per_node > c.scale_up_domain) v.required("/pcie", c.pcie);
   }
   v.positive("/pcie", c.pcie);
+  v.positive("/host/link", c.host_link);
+  v.positive("/host/memory", c.host_memory);
+  v.positive("/host/memory_bandwidth", c.host_bandwidth);
   v.positive("/storage/write", c.storage_write);
   v.positive("/storage/read", c.storage_read);
   v.positive("/reliability/gpu_mtbf", c.gpu_mtbf);
@@ -153,6 +157,8 @@ inline void validate_time(Validator& v, const TimeConstants& t) {
   v.required("/time/attention_half_length", t.attention_half_length);
   v.rate("/time/scale_up_rate", t.scale_up_rate);
   v.rate("/time/nic_rate", t.nic_rate);
+  v.rate("/time/host_link_rate", t.host_link_rate);
+  v.rate("/time/host_memory_rate", t.host_memory_rate);
   v.required("/time/ring_step", t.ring_step);
   v.share("/time/tp_overlap_hidden", t.tp_overlap_hidden);
   v.share("/time/ep_overlap_hidden", t.ep_overlap_hidden);

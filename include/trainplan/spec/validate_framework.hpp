@@ -81,10 +81,26 @@ inline void validate_state(Validator& v, const ShardingRows& rows, const std::st
   }
 }
 
+/// Only rows that the mode has can move to the host.
+inline void validate_host_rows(Validator& v, const ShardingRows& rows, const std::string& at) {
+  const auto check = [&](const std::vector<std::string>& ids, const char* key) {
+    for (const std::string& id : ids)
+      if (std::none_of(rows.state.begin(), rows.state.end(), [&](const StateRow& r) { return r.id == id; }))
+        v.fail({.rule = "host-row",
+                .pointer = at + "/host/" + key,
+                .got = id,
+                .must = "be the id of a row of state of this mode",
+                .hint = "try \"" + (rows.state.empty() ? "weights" : rows.state.front().id) + "\""});
+  };
+  check(rows.host.optimizer, "optimizer");
+  check(rows.host.weights, "weights");
+}
+
 inline void validate_sharding(Validator& v, const ShardingRows& rows, const std::string& at) {
   v.real(at + "/gathered_units", rows.gathered_units, 0.0, 1024.0);
   v.real(at + "/gradient_units", rows.gradient_units, 0.0, 1024.0);
   validate_state(v, rows, at);
+  validate_host_rows(v, rows, at);
   for (std::size_t i = 0; i < rows.traffic.size(); ++i) {
     const std::string here = at + "/traffic/" + std::to_string(i);
     validate_width(v, here, rows.traffic[i].width, rows.traffic[i].bytes_per_param);

@@ -31,6 +31,8 @@ inline bool validate(const RunSpec& r, Issues& issues) {
             .got = "layers",
             .must = "come with recompute_layers, the layers of a stage that are recomputed",
             .hint = "add recompute_layers = 1"});
+  if (r.offload_optimizer) v.real("/offload_optimizer", *r.offload_optimizer, 0.0, 1.0);
+  if (r.offload_layers) v.range("/offload_layers", *r.offload_layers, 1, kMaxLayers);
   if (r.memory_margin) v.real("/memory_margin", *r.memory_margin, 0.0, 0.99);
   if (r.tokens) v.real("/tokens", *r.tokens, 1.0, 1e18);
   if (r.limits.min_mfu) v.real("/min_mfu", *r.limits.min_mfu, 0.0, 1.0);

@@ -43,6 +43,11 @@ void fully_sharded(Asked& a) {
 }
 
 const Row kRows[] = {
+    {"host-memory-unknown", [](Asked& a) { a.recipe.offload.layers = 1; },
+     [](Asked& a) {
+       a.recipe.offload.layers = 1;
+       a.cluster.host_memory = {};
+     }},
     {"sharding-without-ranks",
      [](Asked& a) {
        on_one_rank(a);

@@ -76,6 +76,46 @@ inline constexpr std::array kPrecisionRules{
                return std::string("run on an accelerator with ") +
                       (x.recipe.matmul == Matmul::Nvfp4 ? "fp4" : "fp8");
              }},
+    Rule{.id = "fp8-param-gather-is-offered",
+         .field = "fp8_param_gather",
+         .must = "be false: the framework keeps weights in 16 or 32 bits",
+         .keeps = [](const Problem& x, const Plan&) { return !x.recipe.low_weights; },
+         .numbers = [](const Problem& x, const Plan&) { return x.profile().release(); },
+         .applies = [](const FrameworkProfile& f) { return !f.low_weights; }},
+    Rule{.id = "fp8-param-gather-needs-fp8",
+         .field = "fp8_param_gather",
+         .also = "matmul_precision",
+         .must = "stand with products in 8 or 4 bits",
+         .keeps = [](const Problem& x,
+                     const Plan&) { return !x.recipe.low_weights || x.recipe.matmul != Matmul::Wide; },
+         .numbers = [](const Problem& x,
+                       const Plan&) { return "matmul_precision " + std::string(name_of(x.recipe.matmul)); },
+         .repair = [](const Problem&, const Plan&) { return std::string("set matmul_precision to fp8"); },
+         .applies = [](const FrameworkProfile& f) { return f.low_weights; }},
+    Rule{.id = "fp8-param-gather-needs-sharding",
+         .field = "fp8_param_gather",
+         .also = "sharding",
+         .must = "stand with a sharded optimizer",
+         .keeps = [](const Problem& x,
+                     const Plan& p) { return !x.recipe.low_weights || p.sharding != Sharding::None; },
+         .numbers = [](const Problem&,
+                       const Plan& p) { return "sharding " + std::string(name_of(p.sharding)); },
+         .applies = [](const FrameworkProfile& f) { return f.low_weights; }},
+    Rule{.id = "fp8-param-gather-on-the-gpu",
+         .field = "fp8_param_gather",
+         .also = "offload_optimizer",
+         .must = "stand with scales by tensor when the optimizer is on the host",
+         .keeps =
+             [](const Problem& x, const Plan&) {
+               return !x.recipe.low_weights || x.recipe.offload.optimizer == 0 ||
+                      x.recipe.matmul == Matmul::Fp8;
+             },
+         .numbers =
+             [](const Problem& x, const Plan&) {
+               return "matmul_precision " + std::string(name_of(x.recipe.matmul)) + ", offload_optimizer " +
+                      percent(x.recipe.offload.optimizer);
+             },
+         .applies = [](const FrameworkProfile& f) { return f.low_weights; }},
     Rule{.id = "gradient-follows-precision",
          .field = "gradient_dtype",
          .also = "sharding",

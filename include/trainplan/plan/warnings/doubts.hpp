@@ -28,6 +28,13 @@ inline std::string slower_link(const Problem& x, const Plan& p) {
 }
 
 inline constexpr std::array kDoubts{
+    Warning{"host-memory-unknown", "cluster",
+            "say how much memory a node has, or nothing tells whether what is offloaded fits",
+            "add host/memory to the cluster file",
+            [](const Problem& x, const Plan&, const RunSpec&) {
+              return x.recipe.offload.any() && !x.cluster().host_memory.known;
+            },
+            [](const Problem& x, const Plan&) { return x.cluster().name + " has no host/memory"; }},
     Warning{"tp-over-nodes", "tp", "stay inside a node: its collectives are on the critical path",
             "lower tp and raise pp or cp",
             [](const Problem& x, const Plan& p, const RunSpec&) { return over_nodes(x, p); }, slower_link},

@@ -82,6 +82,41 @@ const Row kRows[] = {
        a.plan.sharding = Sharding::None;
        a.recipe.gradient = DType::Fp32;
      }},
+    {"fp8-param-gather-is-offered", [](Asked& a) { a.recipe.matmul = Matmul::Fp8; },
+     [](Asked& a) {
+       in_framework(a, "torchtitan");
+       a.recipe.matmul = Matmul::Fp8;
+       a.recipe.low_weights = true;
+     }},
+    {"fp8-param-gather-needs-fp8",
+     [](Asked& a) {
+       a.recipe.matmul = Matmul::Fp8;
+       a.recipe.low_weights = true;
+     },
+     [](Asked& a) { a.recipe.low_weights = true; }},
+    {"fp8-param-gather-needs-sharding",
+     [](Asked& a) {
+       a.recipe.matmul = Matmul::Mxfp8;
+       a.recipe.low_weights = true;
+     },
+     [](Asked& a) {
+       a.recipe.matmul = Matmul::Fp8;
+       a.recipe.low_weights = true;
+       a.plan.sharding = Sharding::None;
+     }},
+    {"fp8-param-gather-on-the-gpu",
+     [](Asked& a) {
+       in_framework(a, "megatron-lm-precision-aware");
+       a.recipe.matmul = Matmul::Fp8;
+       a.recipe.low_weights = true;
+       a.recipe.offload.optimizer = 1;
+     },
+     [](Asked& a) {
+       in_framework(a, "megatron-lm-precision-aware");
+       a.recipe.matmul = Matmul::Mxfp8;
+       a.recipe.low_weights = true;
+       a.recipe.offload.optimizer = 1;
+     }},
 };
 
 }  // namespace
