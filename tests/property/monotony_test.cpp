@@ -133,7 +133,8 @@ TEST_CASE("offloading never raises device memory, and more of the host never len
     if (fast.step.step.num() < step) ++shorter;
     CAPTURE(described(s), s.problem.recipe.offload.optimizer, s.problem.recipe.offload.layers);
     CHECK(cost.memory.device.num() <= plain.memory.device.num() * (1 + 1e-12));
-    CHECK(cost.memory.reserved.num() <= plain.memory.reserved.num() * (1 + 1e-12));
+    // not of what is reserved: another phase may become the fullest, and idle blocks of the others stay
+    CHECK(cost.memory.allocated.num() <= plain.memory.allocated.num() * (1 + 1e-12));
     CHECK(fast.step.step.num() <= step * (1 + 1e-12));
     CHECK(cost.host.node.num() > 0);
     CHECK(plain.host.node.num() == 0);

@@ -71,6 +71,18 @@ Bytes<typename R::Num> row_on_host(R& rec, const Inputs<typename R::Num>& in, co
   }
 }
 
+/// A figure of the profile as an operand; where it stands is put together only to be written down.
+template <class Q, Recorder R>
+Q profile_leaf(R& rec, const Problem& problem, std::string_view symbol, std::string_view meaning,
+               std::string_view key, double value) {
+  if constexpr (R::traced) {
+    const std::string origin = problem.profile().origin + " " + std::string(key);
+    return rec.template in<Q>({symbol, meaning, origin}, value);
+  } else {
+    return Q{value};
+  }
+}
+
 /// The gradient that an optimizer on the host reads; a copy of its own where the rows do not have it.
 template <Recorder R>
 void add_host_gradient(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
@@ -78,9 +90,9 @@ void add_host_gradient(R& rec, const Inputs<typename R::Num>& in, const Problem&
                        Count<typename R::Num> buffers, Sum<Bytes<typename R::Num>>& sum) {
   using N = typename R::Num;
   const Group group = optimizer_group(plan.sharding);
-  const auto width = rec.template in<BytesPerParam<N>>(
-      {"w_gh", "bytes of a gradient on the host", problem.profile().origin + " /host/gradient_bytes"},
-      problem.profile().host.gradient_bytes);
+  const auto width =
+      profile_leaf<BytesPerParam<N>>(rec, problem, "w_gh", "bytes of a gradient on the host",
+                                     "/host/gradient_bytes", problem.profile().host.gradient_bytes);
   sum.add(rec.apply(host_row, {"host.gradient", "H_g32", "gradients that the host's optimizer reads"},
                     params.stage_dense, width, share, buffers, ways(in, group, ParamClass::Dense)));
   if (problem.model().is_sparse())
@@ -96,9 +108,8 @@ Bytes<typename R::Num> state_on_host(R& rec, const Inputs<typename R::Num>& in, 
   using N = typename R::Num;
   Sum<Bytes<N>> sum;
   const HostUse& use = problem.profile().host;
-  const auto buffers = rec.template in<Count<N>>(
-      {"f_buf", "host memory over what is counted", problem.profile().origin + " /host/buffers"},
-      use.buffers);
+  const auto buffers = profile_leaf<Count<N>>(rec, problem, "f_buf", "host memory over what is counted",
+                                              "/host/buffers", use.buffers);
   for (const StateRow& row : problem.profile().rows(plan.sharding)->state) {
     const double host = host_share(problem, plan, row.id);
     if (host == 0 || !applies(row.when, problem.recipe, plan) || !row.is_resident()) continue;
@@ -149,9 +160,9 @@ void add_optimizer_traffic(R& rec, const Problem& problem, const Plan& plan,
       rec.item({"host.gradients_copied", "V_gd", "gradients copied to the host"}, out.updated * width);
   (sends_gradients_early(problem, plan) ? out.backward_down : out.step_down).add(gradients);
   if (r.offload.weights) return;
-  const auto weight = rec.template in<BytesPerParam<N>>(
-      {"w_wu", "bytes of an updated weight", problem.profile().origin + " /host/weight_bytes"},
-      problem.profile().host.weight_bytes);
+  const auto weight =
+      profile_leaf<BytesPerParam<N>>(rec, problem, "w_wu", "bytes of an updated weight", "/host/weight_bytes",
+                                     problem.profile().host.weight_bytes);
   out.step_up.add(
       rec.item({"host.weights_updated", "V_wu", "updated weights copied to the GPU"}, out.updated * weight));
 }
@@ -193,9 +204,9 @@ HostTraffic<typename R::Num> host_traffic(R& rec, const Inputs<typename R::Num>&
     detail::add_optimizer_traffic(rec, problem, plan, out);
   }
   if (!o.weights) return out;
-  const auto weight = rec.template in<BytesPerParam<N>>(
-      {"w_wu", "bytes of a weight that is copied", problem.profile().origin + " /host/weight_bytes"},
-      problem.profile().host.weight_bytes);
+  const auto weight =
+      detail::profile_leaf<BytesPerParam<N>>(rec, problem, "w_wu", "bytes of a weight that is copied",
+                                             "/host/weight_bytes", problem.profile().host.weight_bytes);
   const auto copied = rec.item({"host.weights_copied", "V_w", "weights copied to the GPU for a pass"},
                                updated_params(in, problem, plan, memory.params) * weight);
   const int gathers = detail::gathers_each_micro_batch(problem, plan);

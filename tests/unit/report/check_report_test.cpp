@@ -56,9 +56,9 @@ TEST_CASE("the MFU gate follows the run's FLOP convention") {
   const Asked asked("llama70b", "h100x1024", {{"flop_convention", "full"}});
   const Trial t = trial_of(asked, 4);
   Limits limits;
-  limits.min_mfu = 0.45;
+  limits.min_mfu = 0.44;
   CHECK(find(gates_of(t, limits), "min_mfu")->id == "step.mfu_full");
-  CHECK(find(gates_of(t, limits), "min_mfu")->holds());  // 46 % with the full matrix, 43 % causal
+  CHECK(find(gates_of(t, limits), "min_mfu")->holds());  // 45 % with the full matrix, 42 % causal
 }
 
 TEST_CASE("a gate holds up to its limit, a floor from it on") {
