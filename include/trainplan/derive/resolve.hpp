@@ -47,13 +47,12 @@ inline CpMode default_cp_mode(const FrameworkProfile& f) {
 namespace detail {
 
 class Resolver {
-  const RunSpec& run_;
   Resolved& out_;
   std::string given_;
 
  public:
   Resolver(const RunSpec& run, Resolved& out)
-      : run_(run), out_(out), given_(run.origin.empty() ? "option" : "option or " + run.origin) {}
+      : out_(out), given_(run.origin.empty() ? "option" : "option or " + run.origin) {}
 
   template <class T>
   T pick(std::string key, std::string label, const std::optional<T>& given, T fallback,
