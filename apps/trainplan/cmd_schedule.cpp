@@ -30,12 +30,6 @@ struct ScheduleOptions {
   OutputOptions output;
 };
 
-std::string option_of(std::string_view key) {
-  std::string out = "--" + std::string(key);
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
-}
-
 /// What stands in a file, then the options over it. An option for a half of the backward pass, or for the
 /// whole, takes the place of what the file says of it.
 void lay_over(const ScheduleOptions& options, PipelineSpec& spec, Issues& issues) {

@@ -20,12 +20,11 @@ namespace {
 void add_fields(CLI::App& command, RunOptions& options, auto wanted) {
   for (const RunField& field : run_fields()) {
     if (!wanted(field.key)) continue;
-    std::string name(field.key);
-    std::replace(name.begin(), name.end(), '_', '-');
     const std::string key(field.key);
     command
         .add_option_function<std::string>(
-            "--" + name, [&options, key](const std::string& text) { options.fields.emplace_back(key, text); },
+            option_of(field.key),
+            [&options, key](const std::string& text) { options.fields.emplace_back(key, text); },
             std::string(field.help) + ", such as " + std::string(field.example))
         ->group("Run (" + std::string("each is also a field of a run file)"))
         ->type_name("");
@@ -175,11 +174,10 @@ bool said_on_command_line(const RunOptions& options, const std::string& field) {
 void place_in_run(const RunSpec& run, const RunOptions& options, Issues& issues) {
   for (Issue& issue : issues.all()) {
     if (issue.line > 0 || issue.file != run.origin || !issue.pointer.starts_with('/')) continue;
-    std::string field = issue.pointer.substr(1);
+    const std::string field = issue.pointer.substr(1);
     if (!said_on_command_line(options, field)) continue;
-    std::replace(field.begin(), field.end(), '_', '-');
     issue.file.clear();
-    issue.pointer = "--" + field;
+    issue.pointer = option_of(field);
   }
   place_in_run_file(run, issues);
 }

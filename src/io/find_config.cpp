@@ -85,6 +85,15 @@ std::vector<std::string> aliases_of(const nlohmann::json& root) {
   return out;
 }
 
+void place_in_config(std::string_view kind, const std::string& origin, Issues& issues) {
+  if (origin.empty() || issues.all().empty()) return;
+  Issues seen_before;
+  const auto doc = find_config(kind, origin, seen_before);
+  if (!doc) return;
+  const Document* const documents[] = {&*doc};
+  place_issues(documents, issues, 0);
+}
+
 std::string config_name(std::string_view origin) {
   if (origin.starts_with(kShipped)) origin.remove_prefix(kShipped.size());
   const std::filesystem::path path(origin);

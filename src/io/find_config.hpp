@@ -22,6 +22,10 @@ std::optional<Document> find_config(std::string_view kind, std::string_view name
 std::optional<Document> shipped_config(std::string_view kind, std::string_view name, Issues& issues,
                                        bool array = false);
 
+/// Gives issues that name a pointer of a config, found before under `origin`, their line and column. Without
+/// one, or without issues, nothing is read.
+void place_in_config(std::string_view kind, const std::string& origin, Issues& issues);
+
 /// "llama70b" of "x/llama70b.json" and of "shipped:models/llama70b.json"; the folder's name when the file is
 /// "config.json".
 std::string config_name(std::string_view origin);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "field_text.hpp"
 #include "text.hpp"
 #include "trainplan/io/units.hpp"
 #include "trainplan/spec/validator.hpp"
@@ -12,13 +13,6 @@ namespace trainplan {
 namespace {
 
 constexpr double kLeastStep = 1e-6, kLongestStep = 1e9;  // seconds, as max_step_time
-
-bool refuse(Issue& out, std::string rule, std::string must, std::string hint) {
-  out.rule = std::move(rule);
-  out.must = std::move(must);
-  out.hint = std::move(hint);
-  return false;
-}
 
 /// Seconds from `least` on.
 bool set_time(std::optional<Stated>& to, std::string_view text, double least, bool option,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "field_text.hpp"
 #include "find_config.hpp"
 #include "reader.hpp"
 #include "text.hpp"
@@ -34,12 +35,6 @@ std::optional<std::string> field_text(const nlohmann::json& value) {
     out.append(out.empty() ? "" : ",").append(*text);
   }
   return value.empty() ? std::nullopt : std::optional(out);
-}
-
-Issue at(const Reader& in, std::string_view key) {
-  const Document& doc = in.document();
-  const Place place = place_of(doc.text, locate(doc.text, in.pointer(key)).value);
-  return {.file = doc.file, .pointer = in.pointer(key), .line = place.line, .column = place.column};
 }
 
 void read_key(const Reader& in, const std::string& key, const nlohmann::json& value, PipelineSpec& spec,
@@ -90,12 +85,7 @@ std::optional<PipelineSpec> load_pipeline_text(std::string_view text, std::strin
 }
 
 void place_in_pipeline_file(const PipelineSpec& spec, Issues& issues) {
-  if (spec.origin.empty()) return;
-  Issues seen_before;
-  const auto doc = find_config("schedules", spec.origin, seen_before);
-  if (!doc) return;
-  const Document* const documents[] = {&*doc};
-  place_issues(documents, issues, 0);
+  place_in_config("schedules", spec.origin, issues);
 }
 
 bool names_a_pipeline(std::string_view name_or_path) {

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "field_text.hpp"
 #include "find_config.hpp"
 #include "outcome.hpp"
 #include "reader.hpp"
@@ -21,13 +22,6 @@ std::optional<std::string> scalar_text(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number() || value.is_boolean()) return value.dump();
   return std::nullopt;
-}
-
-/// Where a value stands.
-Issue at(const Reader& in, std::string_view key) {
-  const Document& doc = in.document();
-  const Place place = place_of(doc.text, locate(doc.text, in.pointer(key)).value);
-  return {.file = doc.file, .pointer = in.pointer(key), .line = place.line, .column = place.column};
 }
 
 /// Calls set(text) where the value is a scalar.
@@ -131,13 +125,6 @@ std::optional<RunSpec> load_run_text(std::string_view text, std::string_view fil
   return doc ? std::optional(read_run(*doc, issues)) : std::nullopt;
 }
 
-void place_in_run_file(const RunSpec& run, Issues& issues) {
-  if (run.origin.empty()) return;
-  Issues seen_before;
-  const auto doc = find_config("runs", run.origin, seen_before);
-  if (!doc) return;
-  const Document* const documents[] = {&*doc};
-  place_issues(documents, issues, 0);
-}
+void place_in_run_file(const RunSpec& run, Issues& issues) { place_in_config("runs", run.origin, issues); }
 
 }  // namespace trainplan

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "field_text.hpp"
 #include "text.hpp"
 #include "trainplan/io/units.hpp"
 #include "trainplan/sim/schedule_names.hpp"
@@ -17,13 +18,6 @@ namespace {
 constexpr double kLongestPass = 1000, kMostBytes = 1e15;
 constexpr std::string_view kInteger = "integer", kTimes = "time, or one for each stage", kTime = "time",
                            kSize = "bytes", kShare = "share";
-
-bool refuse(Issue& out, std::string rule, std::string must, std::string hint) {
-  out.rule = std::move(rule);
-  out.must = std::move(must);
-  out.hint = std::move(hint);
-  return false;
-}
 
 template <auto Member, std::int64_t Lo, std::int64_t Hi>
 bool set_whole(PipelineSpec& spec, std::string_view text, Issue& out) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "choices.hpp"
+#include "field_text.hpp"
 #include "text.hpp"
 #include "trainplan/io/units.hpp"
 #include "trainplan/spec/error_class.hpp"
@@ -14,13 +15,6 @@
 
 namespace trainplan {
 namespace {
-
-bool refuse(Issue& out, std::string rule, std::string must, std::string hint) {
-  out.rule = std::move(rule);
-  out.must = std::move(must);
-  out.hint = std::move(hint);
-  return false;
-}
 
 std::string_view stripped(std::string_view text) {
   const std::size_t from = text.find_first_not_of(" \t");
@@ -317,8 +311,7 @@ bool set_field(RunSpec& run, std::string_view key, std::string_view text, Issues
   Issue issue = where;
   const RunField* field = find_run_field(key);
   if (issue.pointer.empty()) {
-    issue.pointer = "--" + std::string(field != nullptr ? field->key : key);
-    std::replace(issue.pointer.begin(), issue.pointer.end(), '_', '-');
+    issue.pointer = option_of(field != nullptr ? field->key : key);
   }
   if (field == nullptr) {
     issue.got = clipped(key);

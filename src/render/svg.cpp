@@ -113,12 +113,8 @@ class Svg {
   }
 
   std::string shape() const {
-    std::string out = counted(p_.stages(), "stage") + ", " + counted(p_.micro_batches(), "micro-batch");
-    if (p_.map.flows() == 2) out += ", 2 directions";
-    if (p_.map.flows() == 1 && p_.map.chunks() > 1)
-      out += fmt::format(", {} chunks of a stage", p_.map.chunks());
-    out +=
-        "; " + time(p_.timeline.makespan) + " in all, gradients ready at " + time(p_.timeline.gradient_ready);
+    const std::string out = size_words(p_) + "; " + time(p_.timeline.makespan) +
+                            " in all, gradients ready at " + time(p_.timeline.gradient_ready);
     return p_.subject.empty() ? out : p_.subject + "; " + out;
   }
 

@@ -260,11 +260,7 @@ class Legend {
 };
 
 std::string heading(const PipelinePicture& p, const TimelineStyle& style) {
-  std::string shape = counted(p.stages(), "stage") + ", " + counted(p.micro_batches(), "micro-batch");
-  if (p.map.flows() == 2) shape += ", 2 directions";
-  if (p.map.flows() == 1 && p.map.chunks() > 1)
-    shape += fmt::format(", {} chunks of a stage", p.map.chunks());
-  shape += ": " + value_text({p.seconds(p.timeline.makespan), Unit::Time});
+  std::string shape = size_words(p) + ": " + value_text({p.seconds(p.timeline.makespan), Unit::Time});
   if (!p.subject.empty()) shape = printable(p.subject) + "; " + shape;
   const auto columns = static_cast<std::size_t>(style.columns);
   std::string title = paragraph(printable(p.schedule + ": " + p.title), columns, "");

@@ -12,6 +12,9 @@ namespace trainplan {
 /// Kinds of blocks: with an MLP or with experts, and each as it is or recomputed as a whole.
 enum class BlockKind : std::uint8_t { Dense, DenseAgain, Sparse, SparseAgain };
 inline constexpr std::size_t kBlockKinds = 4;
+constexpr bool has_experts(BlockKind kind) {
+  return kind == BlockKind::Sparse || kind == BlockKind::SparseAgain;
+}
 struct BlockNames {
   std::string_view total_id, kernels_id, again_id, wait_id, products_id, symbol, kernels, again, wait,
       products, title;
@@ -84,7 +87,7 @@ BlockTime<typename R::Num> block_time(R& rec, const Inputs<typename R::Num>& in,
                                       const Plan& plan, const LayerWork<typename R::Num>& w,
                                       const LayerTraffic<typename R::Num>& t, BlockKind kind) {
   const BlockNames& n = kBlocks[static_cast<std::size_t>(kind)];
-  const bool sparse = kind == BlockKind::Sparse || kind == BlockKind::SparseAgain,
+  const bool sparse = has_experts(kind),
              whole = kind == BlockKind::DenseAgain || kind == BlockKind::SparseAgain;
   BlockTime<typename R::Num> out;
   const auto kernels = w.attention_block + (sparse ? w.experts : w.mlp);

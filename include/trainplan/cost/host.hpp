@@ -47,12 +47,6 @@ Params<N> updated_params(const Inputs<N>& in, const Problem& problem, const Plan
 
 namespace detail {
 
-template <Recorder R>
-Count<typename R::Num> offloaded_share(R& rec, double share) {
-  return rec.template in<Count<typename R::Num>>(
-      {"x_off", "parameters with their optimizer on the host", "run /offload_optimizer"}, share);
-}
-
 /// One row in host memory, as the item host.state.<id>, of experts with .experts behind it.
 template <Recorder R>
 Bytes<typename R::Num> row_on_host(R& rec, const Inputs<typename R::Num>& in, const StateRow& row,
@@ -71,18 +65,6 @@ Bytes<typename R::Num> row_on_host(R& rec, const Inputs<typename R::Num>& in, co
   }
 }
 
-/// A figure of the profile as an operand; where it stands is put together only to be written down.
-template <class Q, Recorder R>
-Q profile_leaf(R& rec, const Problem& problem, std::string_view symbol, std::string_view meaning,
-               std::string_view key, double value) {
-  if constexpr (R::traced) {
-    const std::string origin = problem.profile().origin + " " + std::string(key);
-    return rec.template in<Q>({symbol, meaning, origin}, value);
-  } else {
-    return Q{value};
-  }
-}
-
 /// The gradient that an optimizer on the host reads; a copy of its own where the rows do not have it.
 template <Recorder R>
 void add_host_gradient(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan,
@@ -90,9 +72,9 @@ void add_host_gradient(R& rec, const Inputs<typename R::Num>& in, const Problem&
                        Count<typename R::Num> buffers, Sum<Bytes<typename R::Num>>& sum) {
   using N = typename R::Num;
   const Group group = optimizer_group(plan.sharding);
-  const auto width =
-      profile_leaf<BytesPerParam<N>>(rec, problem, "w_gh", "bytes of a gradient on the host",
-                                     "/host/gradient_bytes", problem.profile().host.gradient_bytes);
+  const auto width = detail::from_file<BytesPerParam<N>>(rec, "w_gh", "bytes of a gradient on the host",
+                                                         problem.profile().origin, "/host/gradient_bytes",
+                                                         problem.profile().host.gradient_bytes);
   sum.add(rec.apply(host_row, {"host.gradient", "H_g32", "gradients that the host's optimizer reads"},
                     params.stage_dense, width, share, buffers, ways(in, group, ParamClass::Dense)));
   if (problem.model().is_sparse())
@@ -108,8 +90,8 @@ Bytes<typename R::Num> state_on_host(R& rec, const Inputs<typename R::Num>& in, 
   using N = typename R::Num;
   Sum<Bytes<N>> sum;
   const HostUse& use = problem.profile().host;
-  const auto buffers = profile_leaf<Count<N>>(rec, problem, "f_buf", "host memory over what is counted",
-                                              "/host/buffers", use.buffers);
+  const auto buffers = from_file<Count<N>>(rec, "f_buf", "host memory over what is counted",
+                                           problem.profile().origin, "/host/buffers", use.buffers);
   for (const StateRow& row : problem.profile().rows(plan.sharding)->state) {
     const double host = host_share(problem, plan, row.id);
     if (host == 0 || !applies(row.when, problem.recipe, plan) || !row.is_resident()) continue;
@@ -161,8 +143,8 @@ void add_optimizer_traffic(R& rec, const Problem& problem, const Plan& plan,
   (sends_gradients_early(problem, plan) ? out.backward_down : out.step_down).add(gradients);
   if (r.offload.weights) return;
   const auto weight =
-      profile_leaf<BytesPerParam<N>>(rec, problem, "w_wu", "bytes of an updated weight", "/host/weight_bytes",
-                                     problem.profile().host.weight_bytes);
+      detail::from_file<BytesPerParam<N>>(rec, "w_wu", "bytes of an updated weight", problem.profile().origin,
+                                          "/host/weight_bytes", problem.profile().host.weight_bytes);
   out.step_up.add(
       rec.item({"host.weights_updated", "V_wu", "updated weights copied to the GPU"}, out.updated * weight));
 }
@@ -198,15 +180,15 @@ HostTraffic<typename R::Num> host_traffic(R& rec, const Inputs<typename R::Num>&
     out.backward_up.add(1.0 * memory.activations.offloaded_micro_batch);
   }
   if (o.optimizer > 0) {
-    out.updated = rec.item(
-        {"host.updated", "N_host", "parameters of a GPU that the host updates"},
-        updated_params(in, problem, plan, memory.params) * detail::offloaded_share(rec, o.optimizer));
+    out.updated =
+        rec.item({"host.updated", "N_host", "parameters of a GPU that the host updates"},
+                 updated_params(in, problem, plan, memory.params) * offloaded_share(rec, o.optimizer));
     detail::add_optimizer_traffic(rec, problem, plan, out);
   }
   if (!o.weights) return out;
-  const auto weight =
-      detail::profile_leaf<BytesPerParam<N>>(rec, problem, "w_wu", "bytes of a weight that is copied",
-                                             "/host/weight_bytes", problem.profile().host.weight_bytes);
+  const auto weight = detail::from_file<BytesPerParam<N>>(rec, "w_wu", "bytes of a weight that is copied",
+                                                          problem.profile().origin, "/host/weight_bytes",
+                                                          problem.profile().host.weight_bytes);
   const auto copied = rec.item({"host.weights_copied", "V_w", "weights copied to the GPU for a pass"},
                                updated_params(in, problem, plan, memory.params) * weight);
   const int gathers = detail::gathers_each_micro_batch(problem, plan);

@@ -76,9 +76,7 @@ inline Phases alive_together(const Problem& problem, const Plan& plan) {
 template <Recorder R, class Q>
 Q left_on_gpu(R& rec, double host, Q all) {
   if (host == 0) return all;
-  return all * (1.0 - rec.template in<Count<typename R::Num>>(
-                          {"x_off", "parameters with their optimizer on the host", "run /offload_optimizer"},
-                          host));
+  return all * (1.0 - offloaded_share(rec, host));
 }
 
 /// A row that the optimizer makes for one group of parameters after the other: the larger group counts.

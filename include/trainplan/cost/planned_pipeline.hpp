@@ -53,6 +53,7 @@ class PlannedCuts {
   Eval rec_{};
   Inputs<double> in_;
   PlanCost<double> cost_;
+  std::vector<MemoryCost<double>> memory_;  // of each stage
   std::array<PassSeconds, kBlockKinds> blocks_{};
   PassSeconds head_{}, further_{};
   double dense_ = 0, sparse_ = 0, kept_ = 0, further_saved_ = 0, head_saved_ = 0, message_ = 0, transfer_ = 0;
@@ -64,7 +65,7 @@ class PlannedCuts {
 
   /// Waiting for the host is spread over the passes.
   PassSeconds block_passes(const LayerWork<double>& w, const LayerTraffic<double>& t, BlockKind kind) {
-    const bool sparse = kind == BlockKind::Sparse || kind == BlockKind::SparseAgain;
+    const bool sparse = has_experts(kind);
     const BlockTime<double> block = block_time(rec_, in_, problem_, plan_, w, t, kind);
     const double busy = (block.total - block.wait).num(), stretch = busy > 0 ? block.total.num() / busy : 1;
     Seconds<double> forward = (w.attention_block + (sparse ? w.experts : w.mlp)).forward +
@@ -86,8 +87,7 @@ class PlannedCuts {
     const bool sparse = m.is_sparse(), dense = !sparse || m.sparse_layers() < m.layers;
     for (const BlockKind kind :
          {BlockKind::Dense, BlockKind::DenseAgain, BlockKind::Sparse, BlockKind::SparseAgain}) {
-      const bool of_sparse = kind == BlockKind::Sparse || kind == BlockKind::SparseAgain;
-      if (of_sparse ? sparse : dense)
+      if (has_experts(kind) ? sparse : dense)
         blocks_[static_cast<std::size_t>(kind)] = block_passes(work, traffic, kind);
     }
     head_ = halves(work.head, work.head_product);
@@ -97,7 +97,7 @@ class PlannedCuts {
   /// A layer of either kind, from the stages that hold it.
   void make_sizes() {
     for (int g = 0; g < plan_.pp; ++g) {
-      const MemoryCost<double> memory = memory_cost(rec_, in_, problem_, plan_, g);
+      const MemoryCost<double>& memory = memory_[static_cast<std::size_t>(g)];
       const auto& act = memory.activations;
       const LayerMix mix = mix_of(problem_, plan_, g);
       const double all = memory.params.stage_layers.num(), of_sparse = memory.params.stage_sparse.num();
@@ -200,7 +200,7 @@ class PlannedCuts {
     sim::Shape out;
     out.stages = plan_.pp;
     out.micro_batches = static_cast<int>(micro_batches(problem_, plan_));
-    out.chunks = placement == sim::Placement::Linear ? 1 : placement == sim::Placement::Loop ? chunks() : 2;
+    out.chunks = sim::chunks_of(placement, chunks());
     out.group = static_cast<int>(options_.group.value_or(plan_.pp));
     out.lead = static_cast<int>(options_.lead.value_or(0));
     out.after_x = options_.kept_for_weights.value_or(1);
@@ -214,6 +214,7 @@ class PlannedCuts {
         options_(options),
         in_(bind(rec_, problem, plan)),
         cost_(evaluate(problem, plan)) {
+    for (int g = 0; g < plan_.pp; ++g) memory_.push_back(memory_cost(rec_, in_, problem_, plan_, g));
     make_times();
     make_sizes();
   }
@@ -232,11 +233,10 @@ class PlannedCuts {
   double room() const {
     double out = 0;
     const double slack = 1 + problem_.calibration().allocator_slack.value;
-    Eval rec;
-    for (int g = 0; g < plan_.pp; ++g) {
-      const MemoryCost<double> memory = memory_cost(rec, in_, problem_, plan_, g);
+    for (std::size_t g = 0; g < memory_.size(); ++g) {
+      const MemoryCost<double>& memory = memory_[g];
       const double here = memory.activations.saved.num() + (cost_.gate - memory.device).num() / slack +
-                          (g + 1 == plan_.pp ? head_saved_ : 0);
+                          (g + 1 == memory_.size() ? head_saved_ : 0);
       out = g == 0 ? here : std::min(out, here);
     }
     return std::max(0.0, out);
@@ -284,8 +284,8 @@ class PlannedCuts {
     const sim::Durations& d = out.shape.durations;
     for (std::size_t g = 0; g < out.times.overlap.size(); ++g) {
       const sim::Ticks alone = d.forward[g] + d.input_gradient[g] + d.weight_gradient[g];
-      out.times.overlap[g] = std::max(sim::Ticks{0}, alone - sim::whole_picoseconds(*options_.pair)) /
-                             (map.flows() == 1 ? map.chunks() : 1);
+      out.times.overlap[g] =
+          std::max(sim::Ticks{0}, alone - sim::whole_picoseconds(*options_.pair)) / map.chunks_of_copy();
     }
   }
 
@@ -297,7 +297,7 @@ class PlannedCuts {
     for (std::size_t g = 0; g < out.times.chunk.size(); ++g) {
       sim::PassTicks all;
       double bytes = 0;
-      for (std::size_t c = 0; c < (map.flows() > 1 ? 1 : out.times.chunk[g].size()); ++c) {
+      for (std::size_t c = 0; c < static_cast<std::size_t>(map.chunks_of_copy()); ++c) {
         all.forward += out.times.chunk[g][c].forward;
         all.input_gradient += out.times.chunk[g][c].input_gradient;
         all.weight_gradient += out.times.chunk[g][c].weight_gradient;
@@ -323,9 +323,7 @@ inline PlannedPipeline planned_pipeline(const Problem& problem, const Plan& plan
   const detail::PlannedCuts cuts(problem, plan, options);
   PlannedPipeline out;
   out.pipeline.sized = true;
-  for (const auto p :
-       {sim::Placement::Linear, sim::Placement::Loop, sim::Placement::Vee, sim::Placement::TwoDirections})
-    out.pipeline.cut(p) = cuts.cut(p);
+  for (const sim::Placement p : sim::kEveryPlacement) out.pipeline.cut(p) = cuts.cut(p);
   const double room = cuts.room();
   out.room.fill(room);
   out.room[static_cast<std::size_t>(sim::Placement::TwoDirections)] = std::max(0.0, room - cuts.state());

@@ -95,6 +95,13 @@ inline bool goes_along(const std::vector<std::string>& ids, std::string_view id)
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
+/// A share of the parameters, as the operand of what is on the host or left on the GPU.
+template <Recorder R>
+Count<typename R::Num> offloaded_share(R& rec, double share) {
+  return rec.template in<Count<typename R::Num>>(
+      {"x_off", "parameters with their optimizer on the host", "run /offload_optimizer"}, share);
+}
+
 /// Share of a row of state that lives in host memory.
 inline double host_share(const Problem& problem, const Plan& plan, std::string_view id) {
   const HostRows& host = problem.profile().rows(plan.sharding)->host;

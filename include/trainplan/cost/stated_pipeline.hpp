@@ -80,9 +80,7 @@ class StatedCuts {
     sim::Shape out;
     out.stages = static_cast<int>(*s_.stages);
     out.micro_batches = static_cast<int>(*s_.micro_batches);
-    out.chunks = placement == sim::Placement::Linear ? 1
-                 : placement == sim::Placement::Loop ? static_cast<int>(s_.chunks.value_or(kUsualChunks))
-                                                     : 2;
+    out.chunks = sim::chunks_of(placement, static_cast<int>(s_.chunks.value_or(kUsualChunks)));
     out.group = static_cast<int>(s_.group.value_or(*s_.stages));
     out.lead = static_cast<int>(s_.lead.value_or(0));
     out.memory = stated_memory(s_);
@@ -148,7 +146,7 @@ class StatedCuts {
     out.times = sim::times_of(out.shape, placement, layers);
     out.times.update = clock_.ticks(sim::whole_picoseconds(s_.update.value_or(0)));
     for (std::size_t g = 0; g < saved_by_pair_.size(); ++g)
-      out.times.overlap[g] = clock_.ticks(saved_by_pair_[g]) / (map.flows() == 1 ? map.chunks() : 1);
+      out.times.overlap[g] = clock_.ticks(saved_by_pair_[g]) / map.chunks_of_copy();
     out.sizes = sizes(map, layers);
     return out;
   }
@@ -177,9 +175,7 @@ inline bool countable(const PipelineSpec& s) {
 inline sim::Pipeline stated_pipeline(const PipelineSpec& s) {
   const detail::StatedCuts cuts(s);
   sim::Pipeline out{.clock = cuts.clock(), .sized = s.saved_per_layer.has_value()};
-  for (const auto p :
-       {sim::Placement::Linear, sim::Placement::Loop, sim::Placement::Vee, sim::Placement::TwoDirections})
-    out.cut(p) = cuts.cut(p);
+  for (const sim::Placement p : sim::kEveryPlacement) out.cut(p) = cuts.cut(p);
   return out;
 }
 

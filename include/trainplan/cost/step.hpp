@@ -176,8 +176,7 @@ Seconds<typename R::Num> optimizer_cost(R& rec, const Inputs<typename R::Num>& i
                 rec.template in<BytesPerParam<N>>(
                     {"w_c", "bytes of a weight read and its copies written", "run /matmul_precision"}, 4),
                 memory);
-  return rec.item({"step.optimizer", "t_opt", "optimizer step and casts of weights"},
-                  (offloads ? both : 1.0 * update) + casts);
+  return rec.item({"step.optimizer", "t_opt", "optimizer step and casts of weights"}, both + casts);
 }
 
 template <Recorder R>

@@ -57,9 +57,7 @@ constexpr std::size_t most_values(std::string_view field) {
 
 /// Where the user can change a field: in the run file, else on the command line.
 inline std::string pointer_of(std::string_view field, const std::string& origin) {
-  std::string name = (origin.empty() ? "--" : "/") + std::string(field);
-  if (origin.empty()) std::replace(name.begin(), name.end(), '_', '-');
-  return name;
+  return origin.empty() ? option_of(field) : "/" + std::string(field);
 }
 
 inline std::string listed(const std::vector<std::string>& values) {

@@ -170,9 +170,7 @@ class Adviser {
       compare(why, *v_min, a_.find("one_f1b"));
       return {std::move(when), v_min, std::move(why)};
     }
-    const sim::Attempt* least = nullptr;
-    for (const sim::Attempt& t : a_.attempts)
-      if (a_.fits(t) && (least == nullptr || t.peak() < least->peak())) least = &t;
+    const sim::Attempt* least = a_.least([](const sim::Attempt& t) { return t.peak(); });
     if (least == nullptr) return none(std::move(when), "nothing fits: recompute, or use more stages");
     return {std::move(when), least, {"neither v_half nor v_min fits or may run; this is the smallest"}};
   }

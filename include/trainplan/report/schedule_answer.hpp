@@ -47,6 +47,15 @@ struct ScheduleAnswer {
     return a.ran() && (!limit || a.above(*limit).empty());
   }
 
+  /// The best of the attempts that fit by a number, the first of equals; nullptr when none fits.
+  template <class Key>
+  const sim::Attempt* least(Key key) const {
+    const sim::Attempt* best = nullptr;
+    for (const sim::Attempt& a : attempts)
+      if (fits(a) && (best == nullptr || key(a) < key(*best))) best = &a;
+    return best;
+  }
+
   /// With a stated budget: whether the schedule, or any of them, keeps to it.
   Verdict verdict() const {
     if (!budget) return Verdict::None;
@@ -96,16 +105,16 @@ inline ScheduleFigures figures_of(const ScheduleAnswer& a, const sim::Attempt& t
   ScheduleFigures out;
   const auto seconds = [&](sim::Ticks ticks) { return a.seconds(ticks); };
   out.step = seconds(t.timeline.makespan);
-  out.idle = seconds(t.max_idle(t.timeline));
+  out.idle = seconds(t.timeline.max_idle());
   out.idle_share = out.idle / seconds(t.timeline.gradient_ready);
-  out.span_idle = seconds(t.max_span_idle(t.timeline));
+  out.span_idle = seconds(t.timeline.max_span_idle());
   const Count<double> m{static_cast<double>(t.shape.micro_batches)};
   const Seconds<double> busy{seconds(std::ranges::max(t.timeline.busy))};
   out.bubble_rate = bubble_rate(Seconds<double>{seconds(t.timeline.longest_span())}, m, busy / m.num()).num();
-  out.bare_idle = seconds(t.max_idle(t.bare));
-  out.bare_span_idle = seconds(t.max_span_idle(t.bare));
+  out.bare_idle = seconds(t.bare.max_idle());
+  out.bare_span_idle = seconds(t.bare.max_span_idle());
   out.peak = static_cast<double>(t.peak());
-  out.stage_sets = static_cast<double>(t.peak_sets()) / (map.flows() > 1 ? 1 : map.chunks());
+  out.stage_sets = static_cast<double>(t.peak_sets()) / map.chunks_of_copy();
   out.messages = t.timeline.count(sim::Carried::Activation);
   out.copies = map.flows();
   return out;

@@ -22,7 +22,7 @@ inline PipelinePicture picture_of(const ScheduleAnswer& a, const sim::Attempt& t
           .memory = sized ? t.bytes : t.sets,
           .seconds_per_tick = a.seconds(1),
           .memory_unit = sized ? Unit::Request : Unit::Count,
-          .memory_scale = sized || map.flows() > 1 ? 1.0 : 1.0 / map.chunks()};
+          .memory_scale = sized ? 1.0 : 1.0 / map.chunks_of_copy()};
 }
 
 /// Slots of all stages.

@@ -210,15 +210,6 @@ inline Section moment_section(const ScheduleAnswer& a) {
   return s;
 }
 
-/// The best of the attempts by a number, of those that fit; nullptr when none does.
-template <class Key>
-const sim::Attempt* least(const ScheduleAnswer& a, Key key) {
-  const sim::Attempt* best = nullptr;
-  for (const sim::Attempt& t : a.attempts)
-    if (a.fits(t) && (best == nullptr || key(t) < key(*best))) best = &t;
-  return best;
-}
-
 inline Sentence schedule_headline(const ScheduleAnswer& a) {
   const auto say = [&](Sentence& s, const sim::Attempt& t) {
     const ScheduleFigures f = figures_of(a, t);
@@ -232,7 +223,7 @@ inline Sentence schedule_headline(const ScheduleAnswer& a) {
     if (a.budget && !a.fits(a.attempts.front())) s.insert(s.end(), {"; the budget is ", mib(*a.budget)});
     return s;
   }
-  const sim::Attempt* fast = least(a, [](const sim::Attempt& t) { return t.timeline.makespan; });
+  const sim::Attempt* fast = a.least([](const sim::Attempt& t) { return t.timeline.makespan; });
   if (fast == nullptr) {
     s.emplace_back(a.budget      ? "no schedule keeps every stage within "
                    : a.limited() ? "no schedule keeps every stage within the room that the plan leaves"
@@ -244,7 +235,7 @@ inline Sentence schedule_headline(const ScheduleAnswer& a) {
                  : a.limited() ? "shortest that fits: "
                                : "shortest: ");
   say(s, *fast);
-  const sim::Attempt* small = least(a, [](const sim::Attempt& t) { return t.peak(); });
+  const sim::Attempt* small = a.least([](const sim::Attempt& t) { return t.peak(); });
   if (a.pipeline.sized && small != fast) {
     s.emplace_back("; smallest: ");
     say(s, *small);

@@ -24,7 +24,7 @@ struct Cut {
   std::optional<Refusal> refusal{};
 };
 
-inline constexpr std::size_t kPlacements = 4;
+inline constexpr std::size_t kPlacements = kEveryPlacement.size();
 
 /// sized: bytes are known, not only sets.
 struct Pipeline {
@@ -48,16 +48,6 @@ struct Attempt {
   bool ran() const { return !refusal && !fault; }
   Map map() const { return Map(schedule->placement, shape); }
 
-  Ticks max_idle(const Timeline& t) const {
-    Ticks out = 0;
-    for (std::size_t g = 0; g < t.stages.size(); ++g) out = std::max(out, t.idle(g));
-    return out;
-  }
-  Ticks max_span_idle(const Timeline& t) const {
-    Ticks out = 0;
-    for (std::size_t g = 0; g < t.stages.size(); ++g) out = std::max(out, t.span_idle(g));
-    return out;
-  }
   /// Of the stage that keeps most.
   Size peak() const {
     Size out = 0;

@@ -2,11 +2,20 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "trainplan/sim/slot.hpp"
 
 namespace trainplan::sim {
+
+inline constexpr std::array kEveryPlacement{Placement::Linear, Placement::Loop, Placement::Vee,
+                                            Placement::TwoDirections};
+
+/// Chunks of a stage; loops have as many as one likes, and a second direction counts as one.
+constexpr int chunks_of(Placement placement, int in_loops) {
+  return placement == Placement::Linear ? 1 : placement == Placement::Loop ? in_loops : 2;
+}
 
 /// A chunk of a stage.
 struct Seat {
@@ -23,14 +32,14 @@ class Map {
   Map(Placement placement, const Shape& shape)
       : placement_(placement),
         stages_(shape.stages),
-        chunks_(placement == Placement::Linear ? 1
-                : placement == Placement::Loop ? shape.chunks
-                                               : 2),
+        chunks_(chunks_of(placement, shape.chunks)),
         micro_batches_(shape.micro_batches / flows()) {}
 
   int stages() const { return stages_; }
   int chunks() const { return chunks_; }
   int flows() const { return placement_ == Placement::TwoDirections ? 2 : 1; }
+  /// Chunks that one copy of a stage's layers is cut into.
+  int chunks_of_copy() const { return chunks_ / flows(); }
   int positions() const { return stages_ * chunks_ / flows(); }
   int virtual_stages() const { return stages_ * chunks_; }
   /// Micro-batches of one direction.

@@ -42,13 +42,19 @@ struct Timeline {
   /// With an update that waits for nobody.
   Ticks span_idle(std::size_t stage) const { return span(stage) - busy[stage]; }
 
-  Ticks longest_span() const {
-    Ticks out = 0;
-    for (std::size_t g = 0; g < stages.size(); ++g) out = std::max(out, span(g));
-    return out;
-  }
+  Ticks longest_span() const { return largest(&Timeline::span); }
+  Ticks max_idle() const { return largest(&Timeline::idle); }
+  Ticks max_span_idle() const { return largest(&Timeline::span_idle); }
+
   std::size_t count(Carried carried) const {
     return static_cast<std::size_t>(std::ranges::count(messages, carried, &Message::carried));
+  }
+
+ private:
+  Ticks largest(Ticks (Timeline::*of)(std::size_t) const) const {
+    Ticks out = 0;
+    for (std::size_t g = 0; g < stages.size(); ++g) out = std::max(out, (this->*of)(g));
+    return out;
   }
 };
 

@@ -1,6 +1,7 @@
 /// Users' mistakes as data: all of them are collected, each with its place, the rule and a way out.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,13 @@ struct Issue {
   std::string source{};
   int line = 0, column = 0;
 };
+
+/// "--tp-overlap" of the field tp_overlap.
+inline std::string option_of(std::string_view field) {
+  std::string out = "--" + std::string(field);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
 
 class Issues {
   std::vector<Issue> all_;

@@ -20,8 +20,7 @@ inline Issue place_of_key(const PipelineSpec& s, std::string_view key) {
   const bool option = s.origin.empty() || std::ranges::find(s.options, key) != s.options.end();
   Issue out;
   out.file = option ? "" : s.origin;
-  out.pointer = (option ? "--" : "/") + std::string(key);
-  if (option) std::replace(out.pointer.begin(), out.pointer.end(), '_', '-');
+  out.pointer = option ? option_of(key) : "/" + std::string(key);
   return out;
 }
 
@@ -41,10 +40,8 @@ class PipelineRules {
   }
   /// A key as it is written where this pipeline stands: in a file or on the command line.
   std::string written(std::string_view key, const std::string& value) const {
-    std::string name(key);
-    if (!s_.origin.empty()) return "\"" + name + "\": \"" + value + "\"";
-    std::replace(name.begin(), name.end(), '_', '-');
-    return "--" + name + " " + value;
+    if (!s_.origin.empty()) return "\"" + std::string(key) + "\": \"" + value + "\"";
+    return option_of(key) + " " + value;
   }
   void require(std::string_view key, bool given, const std::string& example) {
     if (!given) fail(key, "missing", "", "be given", "try " + written(key, example));
