@@ -10,6 +10,8 @@
 #include "find_config.hpp"
 #include "reader.hpp"
 #include "text.hpp"
+#include "trainplan/io/load.hpp"
+#include "trainplan/io/load_failures.hpp"
 #include "trainplan/io/units.hpp"
 
 namespace trainplan {
@@ -84,8 +86,7 @@ void read_key(const Reader& in, const std::string& key, const nlohmann::json& va
   if (field == nullptr) {
     std::vector<std::string_view> keys{kTopic, kTitle, kSource};
     for (const Field* f : topic.fields) keys.push_back(f->arg.name);
-    in.refuse_key(key, "unknown-key", "be an input of study " + std::string(topic.id),
-                  suggestion(key, keys));
+    in.refuse_key(key, "unknown-key", "be an input of study " + std::string(topic.id), suggestion(key, keys));
     return;
   }
   if (const auto text = value_text(value))
@@ -126,6 +127,14 @@ void load_study(std::string_view name_or_path, const Topic& topic, study::Given&
   }
   const Document* const documents[] = {&*doc};
   place_issues(documents, issues, first);
+}
+
+study::Shelf load_shelf(Issues& issues) {
+  study::Shelf out;
+  for (const Listed& f : list_shipped("frameworks"))
+    if (const auto profile = load_framework(f.name, issues)) out.frameworks.push_back(**profile);
+  out.failures = failure_records(issues);
+  return out;
 }
 
 void place_in_study_file(const study::Given& given, Issues& issues) {

@@ -5,12 +5,18 @@
 #include <span>
 #include <string_view>
 
+#include "trainplan/study/checkpoint.hpp"
+#include "trainplan/study/data.hpp"
 #include "trainplan/study/failures.hpp"
+#include "trainplan/study/offload.hpp"
+#include "trainplan/study/reshard.hpp"
+#include "trainplan/study/spike.hpp"
+#include "trainplan/study/straggler.hpp"
 
 namespace trainplan::study {
 
 inline constexpr std::array kTopics{
-    &kFailures,
+    &kCheckpoint, &kReshard, &kFailures, &kStraggler, &kSpike, &kData, &kOffload,
 };
 
 /// The topic of that id, or nullptr.
