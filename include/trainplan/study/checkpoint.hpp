@@ -160,7 +160,8 @@ inline Section event_section(Explain& rec, const Given& given, Bytes<Sym> bytes,
     f.facts.push_back({key, label, std::move(cell), std::move(note), ""});
   };
   add("write", "written in the background", Value{value_of(write), Unit::StepTime});
-  add("paused", "training stands still", seconds(paused), "copies of these saves, and waits for a buffer");
+  add("paused", "training stands still", seconds(paused),
+      times.buffers ? "copies of these saves, and waits for a buffer" : "copies of these saves");
   if (failure) {
     const sim::Ticks point = sim::recovery_point(saves, end);
     add("recovery_point", "a failure then starts again from", seconds(point),
@@ -174,7 +175,11 @@ inline Section event_section(Explain& rec, const Given& given, Bytes<Sym> bytes,
       !late           ? "a snapshot is written before the next is taken"
       : times.buffers ? "training waits for a buffer at every save"
                       : "each is committed later than the one before, without end");
-  if (late) r.verdict = Verdict::DoesNotFit;
+  if (late) {
+    r.verdict = Verdict::DoesNotFit;
+    r.headline = {"saves pile up: ", Value{value_of(write), Unit::StepTime}, " to write, one every ",
+                  Value{*given.number(kInterval), Unit::StepTime}};
+  }
   Section s{"events", "Asynchronous saving", {std::move(f)}};
   if (!saves.empty()) s.blocks.push_back(save_table(saves));
   return s;

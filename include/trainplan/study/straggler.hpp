@@ -70,9 +70,9 @@ inline void add_eviction(Explain& rec, const Given& given, const Steps& s, Table
                                      {"straggler.evict_after", "n_pays", "steps from which a restart pays"},
                                      once, s.slow)),
                   Unit::Count};
-  table.rows.push_back({std::string("evict"), Value{value_of(s.step), Unit::StepTime},
-                        Value{value_of(once), Unit::Time}, Value{value_of(steps), Unit::Count}, Cell{},
-                        std::move(after)});
+  const Value step{value_of(s.step), Unit::StepTime}, none{0, Unit::StepTime};
+  table.rows.push_back({std::string("evict"), step, none, Value{value_of(once), Unit::Time},
+                        Value{value_of(steps), Unit::Count}, Cell{}, std::move(after)});
 }
 
 inline Table ways(Explain& rec, const Given& given, const Steps& s, Count<Sym> limit) {
@@ -80,14 +80,16 @@ inline Table ways(Explain& rec, const Given& given, const Steps& s, Count<Sym> l
           "One rank that is always slow",
           {{"way", "way"},
            {"step", "step"},
+           {"slow_adds", "slow rank adds"},
            {"once", "once"},
            {"once_steps", "in steps"},
            {"from_deviations", "pays from deviations"},
            {"after_steps", "pays after steps"}},
           {}};
   const auto step = [](double seconds) { return Value{seconds, Unit::StepTime}; };
-  t.rows.push_back({std::string("wait"), step(value_of(s.step)), Cell{}, Cell{}, Cell{}, Cell{}});
-  t.rows.push_back({std::string("redistribute"), step(value_of(s.redistributed)), Cell{}, Cell{},
+  t.rows.push_back(
+      {std::string("wait"), step(value_of(s.step)), step(value_of(s.slow)), Cell{}, Cell{}, Cell{}, Cell{}});
+  t.rows.push_back({std::string("redistribute"), step(value_of(s.redistributed)), step(0), Cell{}, Cell{},
                     Value{value_of(limit), Unit::Count}, Cell{}});
   add_eviction(rec, given, s, t);
   return t;
