@@ -73,7 +73,8 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
   for (std::size_t i = 0; i < comm.used.size(); ++i) {
     const auto what = static_cast<HidesBehind>(i);
     if (!comm.used[i]) continue;
-    if (!problem.recipe.dp_overlap || what == HidesBehind::Nothing)
+    const bool alone = what == HidesBehind::NextForward && !problem.recipe.gather_overlap;
+    if (!problem.recipe.dp_overlap || what == HidesBehind::Nothing || alone)
       shown.add(1.0 * time(what));
     else if (what == HidesBehind::LastBackward)
       hide(what,
@@ -99,21 +100,28 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
   return rec.item({"step.exposed_dp", "t_dp_exp", "data parallel"}, 1.0 * shown.total());
 }
 
-/// Messages between stages: plain schedules wait for each, interleaved ones send behind other chunks. Each
-/// tensor-parallel rank sends its part and the receivers gather it (megatron-2021, section 4.1).
+/// One message between stages. Each tensor-parallel rank sends its part and the receivers gather it
+/// (megatron-2021, section 4.1).
+template <Recorder R>
+Seconds<typename R::Num> stage_message(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                       const Plan& plan, Tokens<typename R::Num> tokens) {
+  using N = typename R::Num;
+  const auto link = reached_link(rec, problem, group_of(plan, Axis::Pp));
+  const auto two = rec.template in<Count<N>>({"n_2", "ranks of a message", "pipeline"}, 2);
+  return rec.apply(collective_time, {"traffic.pp", "t_m", "one message between stages"},
+                   layer_message_bytes(tokens, in.hidden, in.element) / in.tp, link.rate, two, link.hop);
+}
+
+/// Messages between stages: schedules with one chunk on a rank wait for each, others send behind other
+/// chunks.
 template <Recorder R>
 Seconds<typename R::Num> exposed_pipeline(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                           const Plan& plan, Tokens<typename R::Num> tokens,
                                           Count<typename R::Num> m) {
   using N = typename R::Num;
   const Item item{"step.exposed_pp", "t_pp_exp", "pipeline parallel"};
-  if (plan.pp == 1 || plan.schedule == Schedule::Interleaved) return rec.item(item, Seconds<N>{N(0.0)});
-  const auto link = reached_link(rec, problem, group_of(plan, Axis::Pp));
-  const auto two = rec.template in<Count<N>>({"n_2", "ranks of a message", "pipeline"}, 2);
-  const auto message =
-      rec.apply(collective_time, {"traffic.pp", "t_m", "one message between stages"},
-                layer_message_bytes(tokens, in.hidden, in.element) / in.tp, link.rate, two, link.hop);
-  return rec.item(item, 2.0 * m * message);
+  if (plan.pp == 1 || has_chunks(plan.schedule)) return rec.item(item, Seconds<N>{N(0.0)});
+  return rec.item(item, 2.0 * m * stage_message(rec, in, problem, plan, tokens));
 }
 
 template <Recorder R>
@@ -131,7 +139,7 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
   out.exposed_context = mean({"step.exposed_cp", "t_cp_exp", "context parallel"}, pipe.context);
   out.exposed_pipeline = exposed_pipeline(rec, in, problem, plan, tokens, m);
   auto exposed = out.exposed_tensor + out.exposed_data + out.exposed_context + out.exposed_pipeline;
-  if (problem.model().tied && plan.pp > 1) {
+  if (problem.model().tied && tables_apart(plan)) {
     const auto link = reached_link(rec, problem, group_of(plan, Axis::Pp));
     const auto bytes = tied_bytes(
         rec, {"traffic.tied", "V_tied_s", "gradient of the tied table, once a step"}, problem, params.table);

@@ -151,7 +151,7 @@ inline Report framework_list_report(const std::vector<FrameworkProfile>& framewo
     std::vector<std::string> modes;
     for (const ShardingRows& r : f.shardings) modes.emplace_back(name_of(r.mode));
     rows.push_back({Code{f.id}, f.name, f.version, std::string(name_of(f.default_sharding)),
-                    detail::joined(modes), std::string(name_of(f.default_gradient)), f.interleaving,
+                    detail::joined(modes), std::string(name_of(f.default_gradient)), f.interleaves(),
                     Value{f.checkpoint_bytes_per_param, Unit::BytesPerParam}});
   }
   return detail::table_report("frameworks", "Framework profiles",

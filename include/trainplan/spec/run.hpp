@@ -23,10 +23,6 @@ inline constexpr std::string_view kModuleNames[] = {"core_attn", "mla_up_proj", 
 using Modules = std::uint8_t;
 constexpr Modules bit(Module m) { return static_cast<Modules>(1u << static_cast<int>(m)); }
 
-enum class Schedule : std::uint8_t { GPipe, OneFOneB, Interleaved };
-inline constexpr std::string_view kScheduleNames[] = {"gpipe", "1f1b", "interleaved"};
-constexpr std::string_view name_of(Schedule s) { return kScheduleNames[static_cast<int>(s)]; }
-
 enum class Attention : std::uint8_t { Flash, Unfused };
 inline constexpr std::string_view kAttentionNames[] = {"flash", "unfused"};
 constexpr std::string_view name_of(Attention a) { return kAttentionNames[static_cast<int>(a)]; }
@@ -72,11 +68,13 @@ struct RunSpec {
   std::optional<bool> mtp;                                  // train the announced MTP blocks
   std::optional<Modules> recompute_modules;
   std::optional<Sharding> sharding;
-  std::optional<bool> sequence_parallel, reshard_after_forward, tp_overlap, dp_overlap, ep_overlap, fused_mlp;
+  std::optional<bool> sequence_parallel, reshard_after_forward, tp_overlap, dp_overlap, gather_overlap, ep_overlap,
+      fused_mlp;
   std::optional<bool> sync_each_micro_batch;
   std::optional<Recompute> recompute;
   std::optional<std::int64_t> recompute_layers;
   std::optional<Schedule> schedule;
+  bool any_schedule = false;  // of those that the framework offers, whichever is fastest
   std::optional<DType> precision, gradient_dtype, reduce_dtype, moment_dtype;
   std::optional<LossKind> loss;
   std::optional<bool> compile, hidden_dropout, attention_dropout, accumulation_fusion, expandable_segments;
