@@ -3,7 +3,8 @@
 ///
 /// A value is a number, a quantity ("300 s"), {"calc": formula, "args": {name: value}}, {"case": name,
 /// "item": id, "stage": 0}, {"anchor": id},
-/// {"cluster": name, "figure": name}, {"timeline": name, "metric": name, "stage": 0} or {"op":
+/// {"cluster": name, "figure": name}, {"accelerator": name, "figure": name}, {"chosen": k, "of": [scores]},
+/// {"timeline": name, "metric": name, "stage": 0} or {"op":
 /// "plus|minus|times|divide", "of": [values]}.
 #pragma once
 

@@ -36,6 +36,10 @@ void check_all(const char* name) {
 
 TEST_CASE("every published figure is reproduced") { check_all("series.json"); }
 
+TEST_CASE("every published figure on scaling, reinforcement learning, experts and overlap is reproduced") {
+  check_all("studies_b.json");
+}
+
 TEST_CASE("every formula without a published figure gives the value worked out by hand") {
   check_all("by_hand.json");
 }

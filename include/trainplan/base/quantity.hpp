@@ -117,6 +117,11 @@ auto log2(Quantity<Dim{}, N> q) {
   using std::log2;
   return Quantity<Dim{}, N>{log2(q.num())};
 }
+template <class N>
+auto exp(Quantity<Dim{}, N> q) {
+  using std::exp;
+  return Quantity<Dim{}, N>{exp(q.num())};
+}
 
 /// A sum that starts empty, so that the recorded formula has no leading zero.
 template <class Q>
