@@ -166,27 +166,13 @@ int run_planned(ScheduleOptions& options) {
              : show(answer, options, t.problem.model().name + " on " + t.problem.cluster().name);
 }
 
-/// Run fields say nothing of a pipeline in numbers.
-void refuse_run_fields(const ScheduleOptions& options, Issues& issues) {
-  for (const auto& [key, text] : options.run.fields)
-    issues.add({.rule = "usage",
-                .pointer = option_of(key),
-                .got = text,
-                .must = "stand with a model and a cluster, or a run file",
-                .hint = key == "pp" ? "try --stages " + text : "leave it out"});
-  for (const std::string& pins : options.run.pins)
-    issues.add({.rule = "usage",
-                .pointer = "--pin",
-                .got = pins,
-                .must = "stand with a model and a cluster, or a run file",
-                .hint = "leave it out"});
-}
-
 int run_stated(const ScheduleOptions& options) {
   Issues issues;
   PipelineSpec spec;
   judge_pictures(options.pictures, options.output, issues);
-  refuse_run_fields(options, issues);
+  refuse_run_fields(options.run, issues, [](const std::string& key, const std::string& text) {
+    return key == "pp" ? "try --stages " + text : std::string("leave it out");
+  });
   if (!options.run.words.empty()) {
     auto loaded = load_pipeline(options.run.words.front(), issues);
     if (!loaded) return emit(issues, options.output);

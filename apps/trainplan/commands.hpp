@@ -22,6 +22,7 @@ void add_validate(CLI::App& app, Outcome& outcome);
 void add_calibrate(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);
 void add_schedule(CLI::App& app, Outcome& outcome);
+void add_study(CLI::App& app, Outcome& outcome);
 void add_gap(CLI::App& app, Outcome& outcome);
 void add_mfu(CLI::App& app, Outcome& outcome);
 

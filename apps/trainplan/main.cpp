@@ -29,24 +29,33 @@ std::vector<std::string> known_names(const CLI::App& app, bool options) {
   return names;
 }
 
+/// The command that was given, the innermost: `study failures` in `trainplan study failures`.
+const CLI::App& command_given(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? app : command_given(*given.back());
+}
+
+/// "trainplan study failures".
+std::string whole_name(const CLI::App& command) {
+  const CLI::App* above = command.get_parent();
+  return above == nullptr ? command.get_name() : whole_name(*above) + " " + command.get_name();
+}
+
 /// Every word that nothing on the command line takes, each with the name that it may stand for.
 Issues unexpected_words(const CLI::App& app) {
-  const std::vector<const CLI::App*> given = [&] {
-    const auto subs = app.get_subcommands();
-    return std::vector<const CLI::App*>(subs.begin(), subs.end());
-  }();
-  const CLI::App& command = given.empty() ? app : *given.back();
-  const std::string name = given.empty() ? "trainplan" : "trainplan " + command.get_name();
+  const CLI::App& command = command_given(app);
+  const std::string name = whole_name(command);
+  const bool asks_command = command.get_parent() == nullptr || !known_names(command, false).empty();
   Issues issues;
   for (const std::string& word : app.remaining(true)) {
-    if (given.empty() && !issues.all().empty()) break;  // what follows belongs to a command not known
+    if (asks_command && !issues.all().empty()) break;  // what follows belongs to a command not known
     const bool option = word.starts_with('-');
     const std::vector<std::string> known = known_names(command, option);
     const std::vector<std::string_view> views(known.begin(), known.end());
     const std::string_view near = nearest(word.substr(0, word.find('=')), views);
     Issue issue{.rule = "usage", .pointer = word, .must = "be an argument of " + name};
     if (option) issue.must = "be an option of " + name;
-    if (!option && given.empty()) issue.must = "be a command of trainplan";
+    if (!option && asks_command) issue.must = "be a command of " + name;
     issue.hint = near.empty() ? "see " + name + " --help" : "did you mean \"" + std::string(near) + "\"?";
     issues.add(std::move(issue));
   }
@@ -71,8 +80,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, Format format
   const bool about_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                            dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   if (!about_words || issues.all().empty()) {
-    const auto given = app.get_subcommands();
-    const std::string name = given.empty() ? "trainplan" : "trainplan " + given.back()->get_name();
+    const std::string name = whole_name(command_given(app));
     issues.add({.rule = "usage", .pointer = name + ": " + error.what(), .hint = "see " + name + " --help"});
   }
   return emit(issues, OutputOptions{.format = format, .file = {}, .csv = false});
@@ -93,6 +101,7 @@ int run(int argc, char** argv) {
   add_mfu(app, outcome);
   add_gap(app, outcome);
   add_schedule(app, outcome);
+  add_study(app, outcome);
   add_calc(app, outcome);
   add_params(app, outcome);
   add_validate(app, outcome);

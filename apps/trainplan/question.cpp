@@ -65,6 +65,19 @@ bool words_name_a_run(const std::string& command, const std::vector<std::string>
   return false;
 }
 
+void refuse_run_fields(const RunOptions& options, Issues& issues,
+                       std::string (*hint)(const std::string& key, const std::string& text)) {
+  const auto refuse = [&](const std::string& key, const std::string& text) {
+    issues.add({.rule = "usage",
+                .pointer = option_of(key),
+                .got = text,
+                .must = "stand with a model and a cluster, or a run file",
+                .hint = hint(key, text)});
+  };
+  for (const auto& [key, text] : options.fields) refuse(key, text);
+  for (const std::string& pins : options.pins) refuse("pin", pins);
+}
+
 void take_convention(RunOptions& options, bool kernels, Issues& issues) {
   const std::string* before = nullptr;
   std::vector<std::pair<std::string, std::string>> kept;

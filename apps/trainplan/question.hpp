@@ -26,6 +26,10 @@ struct RunOptions {
 /// True when the words are MODEL CLUSTER or one RUN; else says what is wrong with them.
 bool words_name_a_run(const std::string& command, const std::vector<std::string>& words, Issues& issues);
 
+/// Without a run there is nothing that the fields of a run could change: each that was given is a mistake.
+void refuse_run_fields(const RunOptions& options, Issues& issues,
+                       std::string (*hint)(const std::string& key, const std::string& text));
+
 /// `gap` and `mfu` spell the convention of attention FLOPs `--attention causal` or `full` too: the words of
 /// the kernel, flash and unfused, are others. Moves it to its own field; a word that is neither is recorded.
 /// Without `kernels` those of the kernel are refused too.

@@ -1,5 +1,5 @@
-/// What the fields of runs, pipelines and gaps share: a scalar as the command line would give it, the place
-/// of a value in its file, and what is wrong with it.
+/// What the fields of runs, pipelines, gaps and studies share: a value as the command line would give it, its
+/// place in its file, and what is wrong with it.
 #pragma once
 
 #include <optional>
@@ -25,6 +25,29 @@ inline Issue at(const Reader& in, std::string_view key) {
   const Document& doc = in.document();
   const Place place = place_of(doc.text, locate(doc.text, in.pointer(key)).value);
   return {.file = doc.file, .pointer = in.pointer(key), .line = place.line, .column = place.column};
+}
+
+/// A number or a text as the command line would give it.
+inline std::optional<std::string> scalar_text(const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number()) return value.dump();
+  return std::nullopt;
+}
+
+/// A scalar, a list of them as "1,2,3", or a figure as {"value", "source"}.
+inline std::optional<std::string> value_text(const nlohmann::json& value) {
+  if (value.is_object()) {
+    const auto found = value.find("value");
+    return found == value.end() || found->is_object() ? std::nullopt : value_text(*found);
+  }
+  if (!value.is_array()) return scalar_text(value);
+  std::string out;
+  for (const nlohmann::json& each : value) {
+    const auto text = scalar_text(each);
+    if (!text || text->find(',') != std::string::npos) return std::nullopt;
+    out.append(out.empty() ? "" : ",").append(*text);
+  }
+  return value.empty() ? std::nullopt : std::optional(out);
 }
 
 }  // namespace trainplan

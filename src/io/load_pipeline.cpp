@@ -15,28 +15,6 @@ namespace {
 
 constexpr std::string_view kTitle = "title", kSource = "source";
 
-std::optional<std::string> scalar_text(const nlohmann::json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number()) return value.dump();
-  return std::nullopt;
-}
-
-/// One value, or for times one for each stage; a figure may stand as {"value", "source"}.
-std::optional<std::string> field_text(const nlohmann::json& value) {
-  if (value.is_object()) {
-    const auto found = value.find("value");
-    return found == value.end() || found->is_object() ? std::nullopt : field_text(*found);
-  }
-  if (!value.is_array()) return scalar_text(value);
-  std::string out;
-  for (const nlohmann::json& each : value) {
-    const auto text = scalar_text(each);
-    if (!text || text->find(',') != std::string::npos) return std::nullopt;
-    out.append(out.empty() ? "" : ",").append(*text);
-  }
-  return value.empty() ? std::nullopt : std::optional(out);
-}
-
 void read_key(const Reader& in, const std::string& key, const nlohmann::json& value, PipelineSpec& spec,
               Issues& issues) {
   if (key == kTitle || key == kSource) {
@@ -50,7 +28,7 @@ void read_key(const Reader& in, const std::string& key, const nlohmann::json& va
     in.refuse_key(key, "unknown-key", "be a field of a pipeline", suggestion(key, keys));
     return;
   }
-  if (const auto text = field_text(value))
+  if (const auto text = value_text(value))
     set_pipeline_field(spec, *field, *text, issues, at(in, key));
   else
     in.refuse(key, "scalar", "be a number or a text, a list of them for times, or {\"value\", \"source\"}",

@@ -17,17 +17,11 @@
 namespace trainplan {
 namespace {
 
-/// A scalar as the command line would give it. JSON keeps 7.9 and -1 apart from 7 and 1 here.
-std::optional<std::string> scalar_text(const nlohmann::json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number() || value.is_boolean()) return value.dump();
-  return std::nullopt;
-}
-
 /// Calls set(text) where the value is a scalar.
 void with_scalar(const Reader& in, const std::string& key, const nlohmann::json& value,
                  const std::string& example, auto set) {
-  if (const std::optional<std::string> text = scalar_text(value))
+  const auto text = value.is_boolean() ? std::optional(value.dump()) : scalar_text(value);
+  if (text)
     set(*text);
   else
     in.refuse(key, "scalar", "be a number, a text or true or false", "try " + example);

@@ -233,6 +233,8 @@ std::string example_of(Dim dim) {
   return std::string(kind->noun).append(" such as ").append(kind->examples);
 }
 
+std::string base_unit_of(Dim dim) { return spelled(dim); }
+
 Measure parse_quantity(std::string_view text) {
   Unit unit;
   Measure m = parse(text, false, unit);

@@ -40,4 +40,7 @@ std::string example_of(Dim dim);
 /// "a time".
 std::string noun_of(Dim dim);
 
+/// The unit of a number in base units: "s", "B/s"; empty for a count.
+std::string base_unit_of(Dim dim);
+
 }  // namespace trainplan

@@ -1,0 +1,101 @@
+/// What a question gives for the inputs of a topic, and where each value stands.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trainplan/spec/issue.hpp"
+#include "trainplan/study/field.hpp"
+#include "trainplan/trace/recorder.hpp"
+
+namespace trainplan::study {
+
+/// Who gave a value: the last one wins.
+enum class Giver : unsigned char { Default, Plan, File, Option };
+
+/// Values in base units, or a word. Neither: said to be unknown. origin: "--mean", "slow.json /mean", "plan".
+struct Said {
+  const Field* field = nullptr;
+  Giver giver = Giver::Option;
+  std::vector<double> values{};
+  std::string word{}, origin{};
+
+  bool known() const { return !values.empty() || !word.empty(); }
+};
+
+class Given {
+  std::vector<Said> all_;
+
+ public:
+  std::string title{}, file{};  // of the file of inputs, if any
+
+  const std::vector<Said>& all() const { return all_; }
+
+  /// Later values for the same field take the place of earlier ones.
+  void say(Said said) {
+    for (Said& old : all_)
+      if (old.field == said.field) {
+        old = std::move(said);
+        return;
+      }
+    all_.push_back(std::move(said));
+  }
+
+  const Said* find(const Field& field) const {
+    for (const Said& said : all_)
+      if (said.field == &field) return &said;
+    return nullptr;
+  }
+  bool has(const Field& field) const {
+    const Said* said = find(field);
+    return said != nullptr && said->known();
+  }
+
+  /// Where a field can be changed, for an issue about it.
+  Issue place(const Field& field) const {
+    const Said* said = find(field);
+    if (said != nullptr && said->giver == Giver::File)
+      return {.file = file, .pointer = "/" + std::string(field.arg.name)};
+    return {.pointer = option_of(field.arg.name)};
+  }
+
+  /// The value as an input of formulas; the field must be known.
+  template <Dim D, Recorder R>
+  Quantity<D, typename R::Num> in(R& rec, const Input<D>& input) const {
+    return leaf<D>(rec, input, 0);
+  }
+  template <Dim D, Recorder R>
+  std::optional<Quantity<D, typename R::Num>> maybe(R& rec, const Input<D>& input) const {
+    return has(input) ? std::optional(in(rec, input)) : std::nullopt;
+  }
+  /// Empty where it is not known.
+  template <Dim D, Recorder R>
+  std::vector<Quantity<D, typename R::Num>> in(R& rec, const InputList<D>& input) const {
+    std::vector<Quantity<D, typename R::Num>> out;
+    for (std::size_t i = 0; has(input) && i < find(input)->values.size(); ++i)
+      out.push_back(leaf<D>(rec, input, i));
+    return out;
+  }
+  /// The bare number, where a decision rests on it.
+  std::optional<double> number(const Field& field) const {
+    return has(field) ? std::optional(find(field)->values.front()) : std::nullopt;
+  }
+  std::string_view word(const InputWord& input) const {
+    return has(input) ? std::string_view(find(input)->word) : std::string_view();
+  }
+
+ private:
+  template <Dim D, Recorder R>
+  Quantity<D, typename R::Num> leaf(R& rec, const Field& field, std::size_t i) const {
+    const Said& said = *find(field);
+    return rec.template in<Quantity<D, typename R::Num>>(
+        {field.arg.symbol, field.arg.meaning, said.origin}, said.values[i]);
+  }
+};
+
+}  // namespace trainplan::study

@@ -1,0 +1,74 @@
+/// A topic of `study`: its inputs, the rules between them, and the answer.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "trainplan/report/build.hpp"
+#include "trainplan/study/given.hpp"
+
+namespace trainplan::study {
+
+/// judge: rules between inputs that are all given; may be null. answer: sections, headline and verdict; every
+/// figure goes through the recorder. plan: of MODEL CLUSTER, null without one.
+struct Topic {
+  std::string_view id, title, help;
+  std::span<const Field* const> fields;
+  void (*judge)(const Given& given, Issues& issues);
+  Report (*answer)(Explain& rec, const Given& given, const Planned* plan);
+
+  bool takes_plan() const {
+    for (const Field* field : fields)
+      if (field->says.of_plan != nullptr) return true;
+    return false;
+  }
+};
+
+/// The field of that key, spelled with '_'; nullptr when there is none.
+inline const Field* find_field(const Topic& topic, std::string_view key) {
+  for (const Field* field : topic.fields)
+    if (field->arg.name == key) return field;
+  return nullptr;
+}
+
+/// Fills in what neither the command line nor a file gave: from the plan, then defaults. Without either a
+/// required field is a mistake.
+inline void complete(const Topic& topic, Given& given, const Planned* plan, Issues& issues) {
+  for (const Field* field : topic.fields) {
+    if (given.find(*field) != nullptr) continue;
+    const FieldSays& says = field->says;
+    const auto planned = plan != nullptr && says.of_plan != nullptr ? says.of_plan(*plan) : std::nullopt;
+    if (planned)
+      given.say({field, Giver::Plan, {*planned}, {}, "the plan"});
+    else if (says.otherwise)
+      given.say({field, Giver::Default, {*says.otherwise}, {}, "default, " + std::string(says.why)});
+    else if (says.required)
+      issues.add({.rule = "missing",
+                  .pointer = option_of(field->arg.name),
+                  .must = "be given: " + std::string(field->arg.meaning),
+                  .hint = "try " + option_of(field->arg.name) + " " + std::string(says.example) +
+                          (says.of_plan != nullptr ? ", or name a model and a cluster" : "")});
+  }
+}
+
+/// "Inputs": every value that the answer rests on, and who gave it.
+inline Section input_section(const Topic& topic, const Given& given) {
+  Table table{"inputs", "", {{"key", "input"}, {"value", "value"}, {"meaning", ""}, {"origin", "from"}}, {}};
+  for (const Field* field : topic.fields) {
+    const Said* said = given.find(*field);
+    if (said == nullptr) continue;
+    const auto row = [&](Cell value) {
+      table.rows.push_back(
+          {Code{std::string(field->arg.name)}, std::move(value), std::string(field->arg.meaning), said->origin});
+    };
+    if (!said->known()) row(std::string("unknown"));
+    if (!said->word.empty()) row(said->word);
+    for (const double value : said->values)
+      row(Value{value, field->says.unit.value_or(unit_for(field->dim))});
+  }
+  return {"inputs", "Inputs", {std::move(table)}};
+}
+
+}  // namespace trainplan::study
