@@ -19,17 +19,11 @@ inline constexpr Formula mean_rows{
       return as<kCount>(tokens) * top_k / experts;
     }};
 
-inline constexpr Formula hot_rows{
-    "hot_rows", "token copies of the busier half of the experts", Source{"identity", "mean x load of the busier half"},
+inline constexpr Formula loaded_rows{
+    "loaded_rows", "token copies of an expert with a load", Source{"identity", "mean x load"},
     std::array{Arg{"mean", "R_mean", "token copies of an expert when routing is even"},
-               Arg{"hot", "f_hot", "load of the busier half over the mean", 1, 2}},
-    []<class N>(Count<N> mean, Count<N> hot) { return mean * hot; }};
-
-inline constexpr Formula cold_rows{
-    "cold_rows", "token copies of the other half of the experts", Source{"identity", "what the busier half leaves"},
-    std::array{Arg{"mean", "R_mean", "token copies of an expert when routing is even"},
-               Arg{"hot", "f_hot", "load of the busier half over the mean", 1, 2}},
-    []<class N>(Count<N> mean, Count<N> hot) { return mean * (2.0 - hot); }};
+               Arg{"load", "f_load", "rows of the expert over the mean"}},
+    []<class N>(Count<N> mean, Count<N> load) { return mean * load; }};
 
 inline constexpr Formula expert_capacity{
     "expert_capacity", "token copies that an expert takes at most",
@@ -79,7 +73,7 @@ inline constexpr Formula hottest_slowdown{
                Arg{"level", "R_mean", "rows of every rank when level", 1}},
     []<class N>(Count<N> busiest, Count<N> level) { return busiest / level; }};
 
-using CapacityFormulas = Chapter<dispatches, mean_rows, hot_rows, cold_rows, expert_capacity, dropped_rows,
+using CapacityFormulas = Chapter<dispatches, mean_rows, loaded_rows, expert_capacity, dropped_rows,
                                  padded_rows, row_share, levelling_gain, hottest_slowdown>;
 
 }  // namespace trainplan

@@ -109,8 +109,8 @@ inline constexpr Formula dense_time{
     std::array{Arg{"params", "N", "parameters"}, Arg{"tokens", "D", "tokens"}, Arg{"gpus", "G", "GPUs", 1},
                Arg{"peak", "P", "dense peak of a GPU", 1e-9},
                Arg{"mfu", "u", "model FLOPs utilisation", 1e-6, 1}},
-    []<class N>(Params<N> params, Tokens<N> tokens, Count<N> gpus, FlopsPerSec<N> peak, Count<N> mfu) {
-      return as<kFlops - kTokens>(6.0 * params) * tokens / (gpus * peak * mfu);
+    []<class N>(Params<N> params, Tokens<N> tokens, Count<N> gpus, FlopsPerSec<N> peak, Count<N> u) {
+      return as<kFlops - kTokens>(6.0 * params) * tokens / (gpus * peak * u);
     }};
 
 inline constexpr Formula gpus_by_compute{
@@ -119,8 +119,8 @@ inline constexpr Formula gpus_by_compute{
     std::array{Arg{"params", "N", "parameters"}, Arg{"tokens", "D", "tokens"},
                Arg{"time", "T", "wall-clock time", 1e-9}, Arg{"peak", "P", "dense peak of a GPU", 1e-9},
                Arg{"mfu", "u", "model FLOPs utilisation", 1e-6, 1}},
-    []<class N>(Params<N> params, Tokens<N> tokens, Seconds<N> time, FlopsPerSec<N> peak, Count<N> mfu) {
-      return ceil(as<kFlops - kTokens>(6.0 * params) * tokens / (peak * mfu * time));
+    []<class N>(Params<N> params, Tokens<N> tokens, Seconds<N> time, FlopsPerSec<N> peak, Count<N> u) {
+      return ceil(as<kFlops - kTokens>(6.0 * params) * tokens / (peak * u * time));
     }};
 
 inline constexpr Formula gpus_by_memory{
