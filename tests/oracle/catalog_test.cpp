@@ -31,7 +31,8 @@ bool is_name(std::string_view text) {
 
 TEST_CASE("every formula of the catalogue is called by a row with a known value") {
   std::set<std::string> called;
-  for (const char* name : {"series.json", "by_hand.json", "pipeline.json", "schedules.json", "studies_b.json"})
+  for (const char* name : {"series.json", "by_hand.json", "pipeline.json", "schedules.json", "studies_a.json",
+                           "studies_b.json"})
     called.merge(figures::File(name).called());
   for (const CatalogEntry& e : catalog()) {
     INFO(e.id);

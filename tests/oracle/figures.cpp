@@ -9,7 +9,10 @@
 
 #include "trainplan/catalog/catalog.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/load_failures.hpp"
 #include "trainplan/io/units.hpp"
+#include "trainplan/sim/clock.hpp"
+#include "trainplan/sim/saves.hpp"
 #include "trainplan/study/chosen_experts.hpp"
 
 namespace figures {
@@ -140,6 +143,12 @@ Value last_chosen(const json& via) {
   return {static_cast<double>(chosen.back() + 1), kCount, true};
 }
 
+Value published_mtbf(const std::string& id) {
+  for (const FailureRecord& r : failure_records())
+    if (r.id == id && r.mtbf.known) return {r.mtbf.value, kSeconds};
+  refuse("no mean time between failures published: " + id);
+}
+
 }  // namespace
 
 Value File::calc(const json& via) {
@@ -166,6 +175,30 @@ Value File::metric(const json& via) {
   return {number, dim, dim == kCount};
 }
 
+/// Asynchronous saving: when save `index` is committed, or what a failure leaves.
+Value File::saved(const json& via) {
+  const json& spec = via.at("saves");
+  const auto ticks = [&](const json& time) { return sim::whole_picoseconds(evaluate(time).number); };
+  const sim::SaveTimes times{
+      .interval = ticks(spec.at("interval")),
+      .copy = ticks(spec.at("copy")),
+      .write = sim::whole_picoseconds(evaluate(spec.at("bytes")).number / evaluate(spec.at("rate")).number)};
+  const auto saves = sim::asynchronous_saves(times, spec.at("count"));
+  const std::string metric = via.at("metric");
+  sim::Ticks out = 0;
+  if (metric == "committed") {
+    out = saves.at(via.at("index").get<std::size_t>() - 1).committed;
+  } else if (metric == "paused") {
+    for (const sim::Save& s : saves) out += s.pause();
+  } else if (metric == "recovery_point" || metric == "redone") {
+    const sim::Ticks failure = ticks(via.at("failure")), point = sim::recovery_point(saves, failure);
+    out = metric == "redone" ? failure - point : point;
+  } else {
+    refuse("no such metric: " + metric);
+  }
+  return {sim::Clock{}.seconds(out), kSeconds};
+}
+
 Value File::operation(const json& via) {
   const json& of = via.at("of");
   Value out = evaluate(of.at(0));
@@ -178,6 +211,8 @@ Value File::evaluate(const json& via) {
   if (via.is_string()) return quantity(via);
   if (via.contains("calc")) return calc(via);
   if (via.contains("op")) return operation(via);
+  if (via.contains("saves")) return saved(via);
+  if (via.contains("failures")) return published_mtbf(via.at("failures"));
   if (via.contains("anchor")) return anchor(via.at("anchor"));
   if (via.contains("timeline")) return metric(via);
   if (via.contains("chosen")) return last_chosen(via);

@@ -44,6 +44,10 @@ TEST_CASE("every formula without a published figure gives the value worked out b
   check_all("by_hand.json");
 }
 
+TEST_CASE("saving, failures, stragglers, data and offloading come out as worked examples have them") {
+  check_all("studies_a.json");
+}
+
 TEST_CASE("the published figures are complete and each has one row") {
   figures::File file("series.json");
   std::set<std::string> ids;
