@@ -12,7 +12,8 @@ inline constexpr Formula dispatches{
     []<class N>(Tokens<N> tokens, Count<N> top_k) { return as<kCount>(tokens) * top_k; }};
 
 inline constexpr Formula mean_rows{
-    "mean_rows", "token copies of an expert when routing is even", Source{"gshard-2020", "section 2.2: k T / E"},
+    "mean_rows", "token copies of an expert when routing is even",
+    Source{"gshard-2020", "section 2.2: k T / E"},
     std::array{Arg{"tokens", "T", "tokens"}, Arg{"top_k", "k_top", "experts that a token visits"},
                Arg{"experts", "E", "experts of a layer", 1}},
     []<class N>(Tokens<N> tokens, Count<N> top_k, Count<N> experts) {

@@ -10,13 +10,15 @@ inline constexpr Formula bucket_time{
     "bucket_time", "time of the all-reduce of one bucket of gradients",
     Source{"pytorch", "DistributedDataParallel: one ring all-reduce a bucket, and the start of its kernel"},
     std::array{Arg{"bucket", "S_b", "bytes of a bucket"}, Arg{"ranks", "n", "ranks of the group", 1},
-               Arg{"bandwidth", "W", "rate of the link", 1e-9}, Arg{"launch", "t_start", "start of a kernel"}},
+               Arg{"bandwidth", "W", "rate of the link", 1e-9},
+               Arg{"launch", "t_start", "start of a kernel"}},
     []<class N>(Bytes<N> bucket, Count<N> ranks, BytesPerSec<N> bandwidth, Seconds<N> launch) {
       return all_reduce_bytes(bucket, ranks) / bandwidth + launch;
     }};
 
 inline constexpr Formula buckets_in_gap{
-    "buckets_in_gap", "whole buckets that fit into a gap of a link", Source{"identity", "floor(gap / bucket)"},
+    "buckets_in_gap", "whole buckets that fit into a gap of a link",
+    Source{"identity", "floor(gap / bucket)"},
     std::array{Arg{"gap", "T_gap", "time that the link has nothing else to do"},
                Arg{"bucket", "t_b", "time of one bucket", 1e-12}},
     []<class N>(Seconds<N> gap, Seconds<N> bucket) { return floor(gap / bucket); }};

@@ -6,8 +6,8 @@
 namespace trainplan {
 
 inline constexpr Formula alive_together{
-    "alive_together", "memory of two things that are alive at the same time",
-    Source{"identity", "a sum"}, std::array{Arg{"one", "M_1", "bytes of one"}, Arg{"other", "M_2", "bytes of the other"}},
+    "alive_together", "memory of two things that are alive at the same time", Source{"identity", "a sum"},
+    std::array{Arg{"one", "M_1", "bytes of one"}, Arg{"other", "M_2", "bytes of the other"}},
     []<class N>(Bytes<N> one, Bytes<N> other) { return one + other; }};
 
 inline constexpr Formula alive_in_turn{
@@ -27,11 +27,11 @@ inline constexpr Formula switch_peak{
       return max(train, cache) + weights + shared;
     }};
 
-inline constexpr Formula memory_left{
-    "memory_left", "memory that is left beside what is used",
-    Source{"identity", "usable - used; negative when it does not fit"},
-    std::array{Arg{"usable", "M_usable", "memory that can be used"}, Arg{"used", "M_used", "memory that is used"}},
-    []<class N>(Bytes<N> usable, Bytes<N> used) { return usable - used; }};
+inline constexpr Formula memory_left{"memory_left", "memory that is left beside what is used",
+                                     Source{"identity", "usable - used; negative when it does not fit"},
+                                     std::array{Arg{"usable", "M_usable", "memory that can be used"},
+                                                Arg{"used", "M_used", "memory that is used"}},
+                                     []<class N>(Bytes<N> usable, Bytes<N> used) { return usable - used; }};
 
 using PhaseFormulas = Chapter<alive_together, alive_in_turn, switch_peak, memory_left>;
 

@@ -1,4 +1,5 @@
-/// Reinforcement learning: the rates of its stages, synchronous and asynchronous periods, what moves and ages.
+/// Reinforcement learning: the rates of its stages, synchronous and asynchronous periods, what moves and
+/// ages.
 #pragma once
 
 #include "trainplan/trace/chapter.hpp"
@@ -11,7 +12,9 @@ inline constexpr Formula accepted_rate{
     std::array{Arg{"keep", "q_v", "share that is kept after verification", 0, 1},
                Arg{"generate", "r_g", "trajectories generated in a second"},
                Arg{"verify", "r_v", "trajectories verified in a second"}},
-    []<class N>(Count<N> keep, PerSec<N> generate, PerSec<N> verify) { return keep * min(generate, verify); }};
+    []<class N>(Count<N> keep, PerSec<N> generate, PerSec<N> verify) {
+      return keep * min(generate, verify);
+    }};
 
 inline constexpr Formula loop_rate{
     "loop_rate", "trajectories that the loop learns from in a second",
@@ -36,7 +39,9 @@ inline constexpr Formula asynchronous_period{
     Source{"areal-2025", "the longer of the two, and the transfer of weights"},
     std::array{Arg{"generate", "T_g", "generation of a batch"}, Arg{"learn", "T_l", "learning of a batch"},
                Arg{"sync", "T_s", "transfer of weights to the generators"}},
-    []<class N>(Seconds<N> generate, Seconds<N> learn, Seconds<N> sync) { return max(generate, learn) + sync; }};
+    []<class N>(Seconds<N> generate, Seconds<N> learn, Seconds<N> sync) {
+      return max(generate, learn) + sync;
+    }};
 
 inline constexpr Formula break_even_retention{
     "break_even_retention",
@@ -138,8 +143,7 @@ inline constexpr Formula reply_mean_gradient{
                Arg{"long_gradient", "g_2", "gradient of a token of a long reply"}},
     []<class N>(Count<N> short_replies, Count<N> long_replies, Count<N> short_gradient,
                 Count<N> long_gradient) {
-      return (short_replies * short_gradient + long_replies * long_gradient) /
-             (short_replies + long_replies);
+      return (short_replies * short_gradient + long_replies * long_gradient) / (short_replies + long_replies);
     }};
 
 inline constexpr Formula token_weight{

@@ -20,12 +20,11 @@ inline constexpr Formula steps_at_batch{
                Arg{"batch", "B", "tokens of a step", 1}, Arg{"noise", "B_noise", "critical batch in tokens"}},
     []<class N>(Count<N> least, Tokens<N> batch, Tokens<N> noise) { return least * (noise / batch + 1.0); }};
 
-inline constexpr Formula least_tokens{
-    "least_tokens", "tokens that no batch, however small, can go below",
-    Source{"mccandlish-2018", "section 2.2: B_crit = E_min / S_min"},
-    std::array{Arg{"least", "S_min", "steps that no batch can go below"},
-               Arg{"noise", "B_noise", "critical batch in tokens"}},
-    []<class N>(Count<N> least, Tokens<N> noise) { return least * noise; }};
+inline constexpr Formula least_tokens{"least_tokens", "tokens that no batch, however small, can go below",
+                                      Source{"mccandlish-2018", "section 2.2: B_crit = E_min / S_min"},
+                                      std::array{Arg{"least", "S_min", "steps that no batch can go below"},
+                                                 Arg{"noise", "B_noise", "critical batch in tokens"}},
+                                      []<class N>(Count<N> least, Tokens<N> noise) { return least * noise; }};
 
 inline constexpr Formula weak_scaling_ceiling{
     "weak_scaling_ceiling", "how many times fewer steps the largest batch needs",
@@ -87,8 +86,7 @@ inline constexpr Formula scaling_efficiency{
     Unit::Share};
 
 inline constexpr Formula amdahl_time{
-    "amdahl_time", "time of a step when one capability changes",
-    Source{"amdahl-1967", "T (1 - f + f / r)"},
+    "amdahl_time", "time of a step when one capability changes", Source{"amdahl-1967", "T (1 - f + f / r)"},
     std::array{Arg{"step", "T", "step time"}, Arg{"fraction", "f", "share of the step that uses it", 0, 1},
                Arg{"ratio", "r", "new capability over the old one", 1e-9}},
     []<class N>(Seconds<N> step, Count<N> fraction, Count<N> ratio) {
@@ -96,12 +94,9 @@ inline constexpr Formula amdahl_time{
     }};
 
 inline constexpr Formula dense_flops{
-    "dense_flops", "FLOPs of a training run, attention left out",
-    Source{"kaplan-2020", "section 2.1: 6 N D"},
+    "dense_flops", "FLOPs of a training run, attention left out", Source{"kaplan-2020", "section 2.1: 6 N D"},
     std::array{Arg{"params", "N", "parameters"}, Arg{"tokens", "D", "tokens"}},
-    []<class N>(Params<N> params, Tokens<N> tokens) {
-      return as<kFlops - kTokens>(6.0 * params) * tokens;
-    }};
+    []<class N>(Params<N> params, Tokens<N> tokens) { return as<kFlops - kTokens>(6.0 * params) * tokens; }};
 
 inline constexpr Formula dense_time{
     "dense_time", "wall-clock time of a training run at an assumed MFU, nothing lost",

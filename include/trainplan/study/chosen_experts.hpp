@@ -20,8 +20,8 @@ inline std::vector<std::size_t> chosen_experts(std::span<const double> scores, s
   return order;
 }
 
-/// How far the score of the last chosen expert lies above that of the first that is left out: a change of half
-/// of it, up for one and down for the other, chooses another. Infinite when all are chosen.
+/// How far the score of the last chosen expert lies above that of the first that is left out: a change of
+/// half of it, up for one and down for the other, chooses another. Infinite when all are chosen.
 inline double routing_margin(std::span<const double> scores, std::size_t k) {
   const auto order = chosen_experts(scores, scores.size());
   return k == 0 || k >= order.size() ? std::numeric_limits<double>::infinity()

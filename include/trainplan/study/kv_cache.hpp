@@ -12,7 +12,7 @@ namespace trainplan::study {
 namespace detail {
 
 /// Latent attention keeps another cache; the formula of plain heads is not its.
-inline std::optional<double> of_plain_heads(const Planned& p, std::int64_t ModelSpec::* figure) {
+inline std::optional<double> of_plain_heads(const Planned& p, std::int64_t ModelSpec::*figure) {
   const ModelSpec& m = p.trial().problem.model();
   return m.is_latent() ? std::nullopt : std::optional(static_cast<double>(m.*figure));
 }
@@ -22,18 +22,18 @@ inline std::optional<double> of_plain_heads(const Planned& p, std::int64_t Model
 inline constexpr Input<kTokens> kCachedTokens{
     {"cached_tokens", "T_kv", "tokens whose keys and values are kept, of all sequences at once", 1, 1e12},
     {.example = "8192"}};
-inline constexpr Input<kCount> kCacheLayers{
-    {"layers", "L", "transformer layers", 1, 4096},
-    {.example = "36",
-     .of_plan = [](const Planned& p) { return detail::of_plain_heads(p, &ModelSpec::layers); }}};
-inline constexpr Input<kCount> kCacheHeads{
-    {"kv_heads", "n_kv", "key-value heads", 1, 65536},
-    {.example = "8",
-     .of_plan = [](const Planned& p) { return detail::of_plain_heads(p, &ModelSpec::kv_heads); }}};
-inline constexpr Input<kCount> kCacheHeadDim{
-    {"head_dim", "d_h", "width of a head", 1, 65536},
-    {.example = "128",
-     .of_plan = [](const Planned& p) { return detail::of_plain_heads(p, &ModelSpec::head_dim); }}};
+inline constexpr Input<kCount> kCacheLayers{{"layers", "L", "transformer layers", 1, 4096},
+                                            {.example = "36", .of_plan = [](const Planned& p) {
+                                               return detail::of_plain_heads(p, &ModelSpec::layers);
+                                             }}};
+inline constexpr Input<kCount> kCacheHeads{{"kv_heads", "n_kv", "key-value heads", 1, 65536},
+                                           {.example = "8", .of_plan = [](const Planned& p) {
+                                              return detail::of_plain_heads(p, &ModelSpec::kv_heads);
+                                            }}};
+inline constexpr Input<kCount> kCacheHeadDim{{"head_dim", "d_h", "width of a head", 1, 65536},
+                                             {.example = "128", .of_plan = [](const Planned& p) {
+                                                return detail::of_plain_heads(p, &ModelSpec::head_dim);
+                                              }}};
 inline constexpr Input<kBytes - kTokens> kCacheElement{
     {"cache_element", "e", "bytes of an element of the cache", 0.5, 8},
     {.example = "2B/token", .otherwise = 2.0, .why = "bf16"}};

@@ -19,35 +19,39 @@
 namespace trainplan::study {
 namespace detail::moe {
 
-inline std::optional<double> of_experts(const Planned& p, std::int64_t Experts::* figure) {
+inline std::optional<double> of_experts(const Planned& p, std::int64_t Experts::*figure) {
   const Experts& e = p.trial().problem.model().experts;
   return e.count > 0 ? std::optional(static_cast<double>(e.*figure)) : std::nullopt;
 }
 
 inline constexpr Input<kTokens> kTokensRouted{
     {"tokens", "T", "tokens that are routed together", 1, 1e12},
-    {.example = "8192", .required = true, .of_plan = [](const Planned& p) { return p.item("activations.tokens"); }}};
-inline constexpr Input<kCount> kTopK{
-    {"top_k", "k_top", "experts that a token visits", 1, 1024},
-    {.example = "8", .required = true, .of_plan = [](const Planned& p) { return of_experts(p, &Experts::per_token); }}};
-inline constexpr Input<kCount> kExperts{
-    {"experts", "E", "experts of a layer", 1, 65536},
-    {.example = "128", .required = true, .of_plan = [](const Planned& p) { return of_experts(p, &Experts::count); }}};
+    {.example = "8192", .required = true, .of_plan = [](const Planned& p) {
+       return p.item("activations.tokens");
+     }}};
+inline constexpr Input<kCount> kTopK{{"top_k", "k_top", "experts that a token visits", 1, 1024},
+                                     {.example = "8", .required = true, .of_plan = [](const Planned& p) {
+                                        return of_experts(p, &Experts::per_token);
+                                      }}};
+inline constexpr Input<kCount> kExperts{{"experts", "E", "experts of a layer", 1, 65536},
+                                        {.example = "128", .required = true, .of_plan = [](const Planned& p) {
+                                           return of_experts(p, &Experts::count);
+                                         }}};
 inline constexpr Input<kCount> kRanks{
     {"ranks", "e_p", "ranks that share the experts of a layer, in the order of the experts", 1, 65536},
     {.example = "8", .otherwise = 1.0, .why = "all experts on one rank", .of_plan = [](const Planned& p) {
        return std::optional(static_cast<double>(p.trial().plan.ep));
      }}};
-inline constexpr InputList<kCount> kFactor{
-    {"factor", "c", "capacity factors", 0.01, 1024}, {.example = "1,1.25,1.5,2", .required = true}};
+inline constexpr InputList<kCount> kFactor{{"factor", "c", "capacity factors", 0.01, 1024},
+                                           {.example = "1,1.25,1.5,2", .required = true}};
 inline constexpr InputList<kCount> kLoad{
     {"load", "f_load", "rows over the mean, of groups of experts of the same size", 0, 65536},
     {.example = "1.5,0.5"}};
-inline constexpr InputList<kCount> kRows{
-    {"rows", "R", "token copies of each expert, a histogram", 0, 1e15}, {.example = "96,32"}};
+inline constexpr InputList<kCount> kRows{{"rows", "R", "token copies of each expert, a histogram", 0, 1e15},
+                                         {.example = "96,32"}};
 
 inline constexpr std::array<const Field*, 7> kFields{&kTokensRouted, &kTopK, &kExperts, &kRanks,
-                                                     &kFactor, &kLoad, &kRows};
+                                                     &kFactor,       &kLoad, &kRows};
 
 inline void judge_load(const Given& given, Issues& issues) {
   const std::vector<double>& load = given.find(kLoad)->values;
@@ -56,11 +60,11 @@ inline void judge_load(const Given& given, Issues& issues) {
   for (const double l : load) sum += l;
   if (std::fmod(experts, n) != 0)
     refuse(issues, given, kLoad, "load-groups", shown(n) + " loads",
-         "divide the experts into groups of the same size: " + shown(experts) + " experts",
-         "give as many loads as divide " + shown(experts));
+           "divide the experts into groups of the same size: " + shown(experts) + " experts",
+           "give as many loads as divide " + shown(experts));
   if (std::abs(sum / n - 1) > 1e-6)
     refuse(issues, given, kLoad, "load-mean", "a mean of " + shown(sum / n), "have a mean of 1",
-         "divide each load by " + shown(sum / n));
+           "divide each load by " + shown(sum / n));
 }
 
 inline void judge_rows(const Given& given, Issues& issues) {
@@ -71,10 +75,10 @@ inline void judge_rows(const Given& given, Issues& issues) {
   for (const double r : rows) sum += r;
   if (n != experts)
     refuse(issues, given, kRows, "histogram-size", shown(n) + " values",
-         "have one value for each of the " + shown(experts) + " experts", "try --experts " + shown(n));
+           "have one value for each of the " + shown(experts) + " experts", "try --experts " + shown(n));
   if (std::abs(sum - sent) > 1e-6 * sent)
     refuse(issues, given, kRows, "histogram-sum", "a sum of " + shown(sum),
-         "add up to tokens x top_k = " + shown(sent), "try --tokens " + shown(sum / *given.number(kTopK)));
+           "add up to tokens x top_k = " + shown(sent), "try --tokens " + shown(sum / *given.number(kTopK)));
 }
 
 inline void judge(const Given& given, Issues& issues) {
@@ -84,14 +88,16 @@ inline void judge(const Given& given, Issues& issues) {
                 .pointer = option_of(kLoad.arg.name),
                 .must = load ? "be left out where --rows gives every expert" : "be given, or --rows",
                 .hint = load ? "leave out one of --load and --rows" : to_try(kLoad)});
-  for (const Field* field : {static_cast<const Field*>(&kTopK), static_cast<const Field*>(&kExperts), static_cast<const Field*>(&kRanks)})
+  for (const Field* field : {static_cast<const Field*>(&kTopK), static_cast<const Field*>(&kExperts),
+                             static_cast<const Field*>(&kRanks)})
     if (const double v = *given.number(*field); v != std::floor(v))
       refuse(issues, given, *field, "whole", shown(v), "be a whole number", "try " + shown(std::floor(v)));
   if (const double e = *given.number(kExperts), n = *given.number(kRanks); std::fmod(e, n) != 0)
     refuse(issues, given, kRanks, "ranks-divide-experts", shown(n), "divide the " + shown(e) + " experts",
-         "try " + std::to_string(std::gcd(static_cast<std::int64_t>(e), static_cast<std::int64_t>(n))));
+           "try " + std::to_string(std::gcd(static_cast<std::int64_t>(e), static_cast<std::int64_t>(n))));
   if (const double k = *given.number(kTopK), e = *given.number(kExperts); k > e)
-    refuse(issues, given, kTopK, "top-k", shown(k), "be at most the " + shown(e) + " experts", "try " + shown(e));
+    refuse(issues, given, kTopK, "top-k", shown(k), "be at most the " + shown(e) + " experts",
+           "try " + shown(e));
   if (load && !rows) judge_load(given, issues);
   if (rows && !load) judge_rows(given, issues);
 }
@@ -119,9 +125,9 @@ inline Routing routing_of(Explain& rec, const Given& given) {
   const auto load = given.in(rec, kLoad);
   for (std::size_t i = 0; i < load.size(); ++i) {
     const std::string n = std::to_string(i + 1), id = "moe.rows." + n, symbol = "R_" + n;
-    out.groups.push_back({value_of(out.experts) / static_cast<double>(load.size()),
-                          rec.apply(loaded_rows, {id, symbol, "token copies of an expert of group " + n},
-                                    out.mean, load[i])});
+    out.groups.push_back(
+        {value_of(out.experts) / static_cast<double>(load.size()),
+         rec.apply(loaded_rows, {id, symbol, "token copies of an expert of group " + n}, out.mean, load[i])});
   }
   for (const Rows r : given.in(rec, kRows)) {
     const bool again = !out.groups.empty() && value_of(out.groups.back().rows) == value_of(r);
@@ -218,11 +224,11 @@ inline Section dropless_section(Explain& rec, const Given& given, const Routing&
   rec.apply(levelling_gain, {"moe.levelling", "f_lev", ""}, busiest, level);
   const Ledger& l = rec.ledger();
   Facts facts{"", {}};
-  facts.facts = {fact(l, "moe.sent", "sent", Unit::Count), fact(l, "moe.mean", "mean", Unit::Count),
-                 fact(l, "moe.largest", "largest", Unit::Count),
-                 fact(l, "moe.level", "level", Unit::Count), fact(l, "moe.busiest", "busiest", Unit::Count),
-                 fact(l, "moe.slowdown", "slowdown", Unit::Count),
-                 fact(l, "moe.levelling", "levelling", Unit::Share)};
+  facts.facts = {
+      fact(l, "moe.sent", "sent", Unit::Count),          fact(l, "moe.mean", "mean", Unit::Count),
+      fact(l, "moe.largest", "largest", Unit::Count),    fact(l, "moe.level", "level", Unit::Count),
+      fact(l, "moe.busiest", "busiest", Unit::Count),    fact(l, "moe.slowdown", "slowdown", Unit::Count),
+      fact(l, "moe.levelling", "levelling", Unit::Share)};
   return {"dropless", "Without a capacity", {std::move(facts)}};
 }
 
@@ -237,9 +243,12 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
 }  // namespace detail::moe
 
 inline constexpr Topic kMoe{
-    "moe", "what a capacity factor of experts drops and fills up, and how long the busiest rank takes",
+    "moe",
+    "what a capacity factor of experts drops and fills up, and how long the busiest rank takes",
     "Capacity c k T / E is rounded down, as in the paper of Switch Transformers; Megatron-LM rounds it up.\n"
     "What is dropped passes the layer by its residual; what is filled up costs time like rows of tokens.",
-    detail::moe::kFields, &detail::moe::judge, &detail::moe::answer};
+    detail::moe::kFields,
+    &detail::moe::judge,
+    &detail::moe::answer};
 
 }  // namespace trainplan::study

@@ -1,4 +1,5 @@
-/// `study overlap`: buckets of gradients in the gaps of a link, the last reduction, and the ends of a sharded step.
+/// `study overlap`: buckets of gradients in the gaps of a link, the last reduction, and the ends of a sharded
+/// step.
 #pragma once
 
 #include <array>
@@ -36,11 +37,10 @@ inline constexpr InputList<kSeconds> kGap{
     {.example = "2ms,2ms,2ms"}};
 inline constexpr Input<kSeconds> kLaunch{{"launch", "t_start", "start of the kernel of a collective", 0, 10},
                                          {.example = "20us", .otherwise = 0.0, .why = "none counted"}};
-inline constexpr Input<kCount> kRanks{
-    {"ranks", "d", "ranks of the group", 1, 1e7},
-    {.example = "4", .of_plan = [](const Planned& p) {
-       return std::optional(static_cast<double>(p.trial().plan.shard));
-     }}};
+inline constexpr Input<kCount> kRanks{{"ranks", "d", "ranks of the group", 1, 1e7},
+                                      {.example = "4", .of_plan = [](const Planned& p) {
+                                         return std::optional(static_cast<double>(p.trial().plan.shard));
+                                       }}};
 inline constexpr Input<kBytes - kSeconds> kBandwidth{
     {"bandwidth", "W", "rate of the link of a rank, one direction", 1, 1e15},
     {.example = "200Gbit/s", .of_plan = [](const Planned& p) -> std::optional<double> {
@@ -48,8 +48,8 @@ inline constexpr Input<kBytes - kSeconds> kBandwidth{
        return bytes && time && *time > 0 ? std::optional(*bytes / *time) : std::nullopt;
      }}};
 
-inline constexpr Input<kSeconds> kEnd{{"compute_end", "T_end", "moment at which the computation ends", 0, 1e6},
-                                      {.example = "5ms"}};
+inline constexpr Input<kSeconds> kEnd{
+    {"compute_end", "T_end", "moment at which the computation ends", 0, 1e6}, {.example = "5ms"}};
 inline constexpr Input<kSeconds> kReduction{{"reduction", "t_b", "time of the last reduction", 0, 1e6},
                                             {.example = "3ms"}};
 inline constexpr Input<kSeconds> kReady{{"ready", "T_ready", "moment at which its gradient is ready", 0, 1e6},
@@ -63,9 +63,8 @@ inline constexpr Input<kParams> kShardedParams{
 inline constexpr Input<kParams> kFirst{
     {"first", "N_1", "parameters of the first gather and of the last reduction, an embedding table", 0, 1e15},
     {.example = "622M", .of_plan = [](const Planned& p) { return of_sharded(p, "params.table_per_gpu"); }}};
-inline constexpr Input<kBytes - kParams> kWidth{
-    {"width", "w", "bytes of a weight and of a gradient", 0.5, 8},
-    {.example = "2B/param", .otherwise = 2.0, .why = "bf16"}};
+inline constexpr Input<kBytes - kParams> kWidth{{"width", "w", "bytes of a weight and of a gradient", 0.5, 8},
+                                                {.example = "2B/param", .otherwise = 2.0, .why = "bf16"}};
 inline constexpr Input<kCount> kMicroBatches{
     {"micro_batches", "m", "micro-batches of a step", 1, 1e6},
     {.example = "8", .otherwise = 1.0, .why = "one", .of_plan = [](const Planned& p) {
@@ -97,9 +96,10 @@ inline std::vector<Cell> cut_row(Explain& rec, const Given& given, Count<Sym> pi
   const std::string n = "." + shown(value_of(pieces)), in = " in " + shown(value_of(pieces));
   const auto ranks = given.in(rec, kRanks);
   const Bytes<Sym> bucket = given.in(rec, kBucket) / pieces;
-  const std::string each_id = "overlap.bucket" + n, all_id = "overlap.all" + n, placed_id = "overlap.hidden" + n,
-                    left_id = "overlap.shows" + n, each_title = "time of one bucket" + in,
-                    all_title = "time of all buckets" + in, placed_title = "buckets that fit into gaps" + in,
+  const std::string each_id = "overlap.bucket" + n, all_id = "overlap.all" + n,
+                    placed_id = "overlap.hidden" + n, left_id = "overlap.shows" + n,
+                    each_title = "time of one bucket" + in, all_title = "time of all buckets" + in,
+                    placed_title = "buckets that fit into gaps" + in,
                     left_title = "reduction after the computation" + in;
   const auto each = rec.apply(bucket_time, {each_id, "t_b", each_title}, bucket, ranks,
                               given.in(rec, kBandwidth), given.in(rec, kLaunch));
@@ -136,9 +136,8 @@ inline Section bucket_section(Explain& rec, const Given& given) {
 
 inline Section tail_section(Explain& rec, const Given& given) {
   const auto reduction = given.in(rec, kReduction);
-  const auto shows =
-      rec.apply(exposed_reduction, {"overlap.tail", "T_x", ""}, given.in(rec, kReady), given.in(rec, kFree),
-                reduction, given.in(rec, kEnd));
+  const auto shows = rec.apply(exposed_reduction, {"overlap.tail", "T_x", ""}, given.in(rec, kReady),
+                               given.in(rec, kFree), reduction, given.in(rec, kEnd));
   rec.apply(tail_gain, {"overlap.tail_gain", "T_gain", ""}, reduction, shows);
   Facts facts{"", {}};
   facts.facts = {fact(rec.ledger(), "overlap.tail", "shows", Unit::Time),
@@ -159,7 +158,8 @@ inline Section sharded_section(Explain& rec, const Given& given) {
   };
   const auto bytes = rec.apply(sharded_step_bytes, {"overlap.step_bytes", "V", ""}, params, width, m, ranks);
   add("overlap.step_bytes", "step_bytes", Unit::Traffic);
-  const auto link = rec.apply(transfer_time, {"overlap.step_link", "t_V", "link time of a step"}, bytes, bandwidth);
+  const auto link =
+      rec.apply(transfer_time, {"overlap.step_link", "t_V", "link time of a step"}, bytes, bandwidth);
   add("overlap.step_link", "step_link", Unit::Time);
   const auto of_one = rec.item({"overlap.micro_batch_link", "t_mb", "link time of a micro-batch"}, link / m);
   add("overlap.micro_batch_link", "micro_batch_link", Unit::Time);
@@ -188,9 +188,13 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
 }  // namespace detail::overlap
 
 inline constexpr Topic kOverlap{
-    "overlap", "which reductions fit into the gaps of a link, and what shows at the ends of a step",
-    "A bucket goes into a gap whole or not at all; what finds no gap runs after the computation. More buckets\n"
+    "overlap",
+    "which reductions fit into the gaps of a link, and what shows at the ends of a step",
+    "A bucket goes into a gap whole or not at all; what finds no gap runs after the computation. More "
+    "buckets\n"
     "take longer together, each with its start, and may still end the step earlier.",
-    detail::overlap::kFields, &detail::overlap::judge, &detail::overlap::answer};
+    detail::overlap::kFields,
+    &detail::overlap::judge,
+    &detail::overlap::answer};
 
 }  // namespace trainplan::study

@@ -12,11 +12,11 @@
 
 namespace trainplan::study {
 
-/// A part is answered when all that it needs is known. The first need asks for it; without that one the others
-/// are of no use. extra: what it can take besides.
+/// A part is answered when all that it needs is known. The first need asks for it; without that one the
+/// others are of no use. extra: what it can take besides.
 struct Part {
   std::string_view what;
-  std::span<const Field* const> needs, extra{};
+  std::span<const Field*const> needs, extra{};
 
   bool uses(const Field* field) const {
     return std::ranges::find(needs, field) != needs.end() || std::ranges::find(extra, field) != extra.end();

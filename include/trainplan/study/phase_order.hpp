@@ -28,8 +28,9 @@ inline std::optional<std::vector<Change>> read_order(std::string_view text,
   for (std::size_t from = 0; from <= text.size();) {
     const std::size_t end = std::min(text.find(',', from), text.size());
     const std::string_view word = text.substr(from, end - from);
-    const auto* const name = word.empty() ? names.data() + names.size()
-                                          : std::find(names.data(), names.data() + names.size(), word.substr(1));
+    const auto* const name = word.empty()
+                                 ? names.data() + names.size()
+                                 : std::find(names.data(), names.data() + names.size(), word.substr(1));
     const auto what = static_cast<std::size_t>(name - names.data());
     if (what == names.size() || (word.front() != '+' && word.front() != '-')) return std::nullopt;
     const bool comes = word.front() == '+';

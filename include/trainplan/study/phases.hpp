@@ -18,7 +18,9 @@ namespace detail::phases {
 
 inline constexpr Input<kBytes> kTrain{
     {"train", "M_train", "training state and activations of a GPU", 0, 1e15},
-    {.example = "40GiB", .required = true, .of_plan = [](const Planned& p) { return p.item("memory.reserved"); }}};
+    {.example = "40GiB", .required = true, .of_plan = [](const Planned& p) {
+       return p.item("memory.reserved");
+     }}};
 inline constexpr Input<kBytes> kWeights{
     {"weights", "M_w", "weights of a GPU in the layout of generation", 0, 1e15},
     {.example = "15.3GiB", .required = true, .of_plan = [](const Planned& p) -> std::optional<double> {
@@ -26,11 +28,14 @@ inline constexpr Input<kBytes> kWeights{
        const auto params = p.item("params.total");
        return params ? std::optional(kBf16 * *params / p.trial().plan.tp) : std::nullopt;
      }}};
-inline constexpr Input<kBytes> kCache{
-    {"cache", "M_kv", "cache of keys and values of a GPU", 0, 1e15}, {.example = "24GiB"}};
+inline constexpr Input<kBytes> kCache{{"cache", "M_kv", "cache of keys and values of a GPU", 0, 1e15},
+                                      {.example = "24GiB"}};
 inline constexpr Input<kBytes> kShared{
     {"shared", "M_shared", "what both phases keep on a GPU: context, communicators", 0, 1e15},
-    {.example = "4GiB", .otherwise = 0.0, .why = "nothing", .of_plan = [](const Planned& p) -> std::optional<double> {
+    {.example = "4GiB",
+     .otherwise = 0.0,
+     .why = "nothing",
+     .of_plan = [](const Planned& p) -> std::optional<double> {
        const auto device = p.item("memory.device"), reserved = p.item("memory.reserved");
        return device && reserved ? std::optional(*device - *reserved) : std::nullopt;
      }}};
@@ -41,8 +46,8 @@ inline constexpr InputWord kOrder{{"order", "", "an order of your own"},
                                   {.example = "+shared,+train,+weights,-train,+cache"}};
 
 inline constexpr std::array<const Field*, 11> kFields{
-    &kTrain,       &kWeights,    &kCache,      &kCachedTokens, &kCacheLayers, &kCacheHeads,
-    &kCacheHeadDim, &kCacheElement, &kShared, &kMemory, &kOrder};
+    &kTrain,        &kWeights,      &kCache,  &kCachedTokens, &kCacheLayers, &kCacheHeads,
+    &kCacheHeadDim, &kCacheElement, &kShared, &kMemory,       &kOrder};
 
 inline constexpr std::array<std::string_view, 4> kNames{"train", "weights", "cache", "shared"};
 
@@ -54,7 +59,8 @@ inline constexpr std::array kOrders{
     Order{"to_generation", "to generation, allocate before freeing", "+shared,+train,+weights,+cache,-train"},
     Order{"to_generation_staged", "to generation, free before the cache",
           "+shared,+train,+weights,-train,+cache"},
-    Order{"to_training", "to training, allocate before freeing", "+shared,+weights,+cache,+train,-cache,-weights"},
+    Order{"to_training", "to training, allocate before freeing",
+          "+shared,+weights,+cache,+train,-cache,-weights"},
     Order{"to_training_staged", "to training, free the cache first",
           "+shared,+weights,+cache,-cache,+train,-weights"}};
 
@@ -71,8 +77,7 @@ inline void judge(const Given& given, Issues& issues) {
     judge_part(kCachePart, given, issues);
   if (given.has(kOrder) && !read_order(given.word(kOrder), kNames))
     refuse(issues, given, kOrder, "order", std::string(given.word(kOrder)),
-           "name train, weights, cache or shared with + when it comes and - when it leaves",
-           to_try(kOrder));
+           "name train, weights, cache or shared with + when it comes and - when it leaves", to_try(kOrder));
 }
 
 using Sizes = std::array<Bytes<Sym>, kNames.size()>;
@@ -98,8 +103,10 @@ struct Course {
 };
 
 inline Course course_of(Explain& rec, const Order& order, const Sizes& sizes) {
-  Course out{{std::string(order.key), std::string(order.title),
-              {{"change", "change"}, {"there", "in memory"}, {"bytes", "memory"}}, {}},
+  Course out{{std::string(order.key),
+              std::string(order.title),
+              {{"change", "change"}, {"there", "in memory"}, {"bytes", "memory"}},
+              {}},
              {}};
   const auto changes = *read_order(order.changes, kNames);
   const auto moments = moments_of(changes, kNames.size());
@@ -107,8 +114,9 @@ inline Course course_of(Explain& rec, const Order& order, const Sizes& sizes) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const Bytes<Sym> bytes = total(sizes, moments[i]);
     if (i > 0) peak = max(peak, bytes);
-    out.moments.rows.push_back({std::string(kNames[changes[i].what]) + (changes[i].comes ? " comes" : " leaves"),
-                                names_of(moments[i]), shown_as(bytes, Unit::Memory)});
+    out.moments.rows.push_back(
+        {std::string(kNames[changes[i].what]) + (changes[i].comes ? " comes" : " leaves"),
+         names_of(moments[i]), shown_as(bytes, Unit::Memory)});
   }
   const std::string id = "phases." + std::string(order.key), symbol = "M_" + std::string(order.key),
                     title = "peak " + std::string(order.title);
@@ -123,7 +131,8 @@ inline Verdict verdict_of(const Given& given, double peak) {
 
 inline Report answer(Explain& rec, const Given& given, const Planned*) {
   const Sizes sizes{given.in(rec, kTrain), given.in(rec, kWeights),
-                    given.has(kCache) ? given.in(rec, kCache) : cache_bytes(rec, given), given.in(rec, kShared)};
+                    given.has(kCache) ? given.in(rec, kCache) : cache_bytes(rec, given),
+                    given.in(rec, kShared)};
   std::vector<Order> orders(kOrders.begin(), kOrders.end());
   if (given.has(kOrder)) orders = {{"own", "in your order", given.word(kOrder)}};
   Table peaks{"peaks", "", {{"order", "order"}, {"peak", "peak"}}, {}};
@@ -148,10 +157,13 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
 
 }  // namespace detail::phases
 
-inline constexpr Topic kPhases{
-    "phases", "the peak of memory when training and generation take turns on the same GPUs",
-    "What is alive together adds. Freeing the training state before the cache of keys and values comes, and the\n"
-    "cache before the training state comes back, saves the smaller of the two.",
-    detail::phases::kFields, &detail::phases::judge, &detail::phases::answer};
+inline constexpr Topic kPhases{"phases",
+                               "the peak of memory when training and generation take turns on the same GPUs",
+                               "What is alive together adds. Freeing the training state before the cache of "
+                               "keys and values comes, and the\n"
+                               "cache before the training state comes back, saves the smaller of the two.",
+                               detail::phases::kFields,
+                               &detail::phases::judge,
+                               &detail::phases::answer};
 
 }  // namespace trainplan::study

@@ -1,4 +1,5 @@
-/// `study rl`: the loop of reinforcement learning: its slowest stage, asynchrony, and what it moves and keeps.
+/// `study rl`: the loop of reinforcement learning: its slowest stage, asynchrony, and what it moves and
+/// keeps.
 #pragma once
 
 #include <array>
@@ -47,29 +48,35 @@ inline Section stage_section(Explain& rec, const Given& given) {
                {"slowest", "slowest stage"},
                {"gain", "gain"}},
               {}};
-  const Stages s{given.in(rec, kGenerate), given.in(rec, kVerify), given.in(rec, kLearn), given.in(rec, kKeep)};
+  const Stages s{given.in(rec, kGenerate), given.in(rec, kVerify), given.in(rec, kLearn),
+                 given.in(rec, kKeep)};
   const double now = value_of(loop_rate(s.learn, s.keep, s.generate, s.verify));
-  table.rows = {stage_row(rec, s, "now", "as it is", 0),
-                stage_row(rec, {2.0 * s.generate, s.verify, s.learn, s.keep}, "generate", "twice the generation", now),
-                stage_row(rec, {s.generate, 2.0 * s.verify, s.learn, s.keep}, "verify", "twice the verification", now),
-                stage_row(rec, {s.generate, s.verify, 2.0 * s.learn, s.keep}, "learn", "twice the learning", now)};
+  table.rows = {
+      stage_row(rec, s, "now", "as it is", 0),
+      stage_row(rec, {2.0 * s.generate, s.verify, s.learn, s.keep}, "generate", "twice the generation", now),
+      stage_row(rec, {s.generate, 2.0 * s.verify, s.learn, s.keep}, "verify", "twice the verification", now),
+      stage_row(rec, {s.generate, s.verify, 2.0 * s.learn, s.keep}, "learn", "twice the learning", now)};
   return {"stages", "Stages", {std::move(table)}};
 }
 
 /// Gains at the shares that stay usable, and how old the weights of trajectories are.
 inline void add_retention(Explain& rec, const Given& given, Seconds<Sym> sync, Seconds<Sym> async,
                           Section& section) {
-  Table gains{"gains", "Usable samples", {{"retention", "stay usable"}, {"gain", "throughput against synchronous"}}, {}};
+  Table gains{"gains",
+              "Usable samples",
+              {{"retention", "stay usable"}, {"gain", "throughput against synchronous"}},
+              {}};
   for (const auto q : given.in(rec, kRetention)) {
     const std::string id = "rl.gain." + std::to_string(gains.rows.size() + 1);
-    gains.rows.push_back({shown_as(q, Unit::Share),
-                          shown_as(rec.apply(asynchronous_gain, {id, "f_gain", ""}, q, sync, async), Unit::Share)});
+    gains.rows.push_back(
+        {shown_as(q, Unit::Share),
+         shown_as(rec.apply(asynchronous_gain, {id, "f_gain", ""}, q, sync, async), Unit::Share)});
   }
   Table ages{"ages", "Age of weights", {{"duration", "trajectory"}, {"updates", "updates behind"}}, {}};
   for (const auto t : given.in(rec, kTrajectory)) {
     const std::string id = "rl.staleness." + std::to_string(ages.rows.size() + 1);
-    ages.rows.push_back(
-        {shown_as(t), shown_as(rec.apply(policy_staleness, {id, "n_old", ""}, t, async, given.in(rec, kQueued)))});
+    ages.rows.push_back({shown_as(t), shown_as(rec.apply(policy_staleness, {id, "n_old", ""}, t, async,
+                                                         given.in(rec, kQueued)))});
   }
   for (Table* table : {&gains, &ages})
     if (!table->rows.empty()) section.blocks.emplace_back(std::move(*table));
@@ -93,39 +100,45 @@ inline Section survival_section(Explain& rec, const Given& given) {
   const auto mtbf = rec.apply(cluster_mtbf, {"rl.mtbf", "M", "mean time between failures of a generator"},
                               given.in(rec, kGpuMtbf), given.in(rec, kGeneratorGpus));
   Facts facts{"", {fact(rec.ledger(), "rl.mtbf", "mtbf", Unit::Time)}};
-  Table table{"survival", "", {{"duration", "trajectory"}, {"survives", "ends undisturbed"}, {"lost", "lost"}}, {}};
+  Table table{
+      "survival", "", {{"duration", "trajectory"}, {"survives", "ends undisturbed"}, {"lost", "lost"}}, {}};
   for (const auto t : given.in(rec, kTrajectory)) {
     const std::string id = "rl.survival." + std::to_string(table.rows.size() + 1);
     const auto p = rec.apply(trajectory_survival, {id, "p_t", ""}, t, mtbf);
     table.rows.push_back({shown_as(t), shown_as(p, Unit::Share), shown_as(1.0 - p, Unit::Share)});
   }
-  Notes notes{"notes",
-              {{std::string("Long trajectories are lost more often than short ones: what is learned from leans to "
-                            "the short, unless progress is recorded and resumed.")}}};
+  Notes notes{
+      "notes",
+      {{std::string("Long trajectories are lost more often than short ones: what is learned from leans to "
+                    "the short, unless progress is recorded and resumed.")}}};
   return {"survival", "Trajectories and failures", {std::move(facts), std::move(table), std::move(notes)}};
 }
 
 inline Section sync_section(Explain& rec, const Given& given) {
-  const auto weights = rec.apply(parameter_bytes, {"rl.weights", "M_w", "weights"}, given.in(rec, kWeightsParams),
-                                 given.in(rec, kWeightWidth));
+  const auto weights = rec.apply(parameter_bytes, {"rl.weights", "M_w", "weights"},
+                                 given.in(rec, kWeightsParams), given.in(rec, kWeightWidth));
   const auto receivers = given.in(rec, kReceivers);
   rec.apply(broadcast_bytes, {"rl.broadcast", "V_all", ""}, weights, receivers);
-  Facts facts{"", {fact(rec.ledger(), "rl.weights", "weights", Unit::MemoryBoth),
-                   fact(rec.ledger(), "rl.broadcast", "broadcast", Unit::MemoryBoth)}};
+  Facts facts{"",
+              {fact(rec.ledger(), "rl.weights", "weights", Unit::MemoryBoth),
+               fact(rec.ledger(), "rl.broadcast", "broadcast", Unit::MemoryBoth)}};
   const auto bandwidth = given.maybe(rec, kBandwidth);
   if (bandwidth) {
-    rec.apply(transfer_time, {"rl.broadcast_time", "t_all", "all weights over the link of a receiver"}, weights, *bandwidth);
+    rec.apply(transfer_time, {"rl.broadcast_time", "t_all", "all weights over the link of a receiver"},
+              weights, *bandwidth);
     facts.facts.push_back(fact(rec.ledger(), "rl.broadcast_time", "broadcast_time", Unit::Time));
   }
   const auto split = given.maybe(rec, kSplit);
   if (!split) return {"transfer", "Transfer of weights", {std::move(facts)}};
   const auto share = rec.apply(weight_share, {"rl.weight_share", "V_own", ""}, weights, *split);
-  rec.apply(broadcast_bytes, {"rl.own_parts", "V_parts", "bytes that arrive when each receiver takes its part"},
-            share, receivers);
+  rec.apply(broadcast_bytes,
+            {"rl.own_parts", "V_parts", "bytes that arrive when each receiver takes its part"}, share,
+            receivers);
   facts.facts.push_back(fact(rec.ledger(), "rl.weight_share", "share", Unit::MemoryBoth));
   facts.facts.push_back(fact(rec.ledger(), "rl.own_parts", "own_parts", Unit::MemoryBoth));
   if (bandwidth) {
-    rec.apply(transfer_time, {"rl.share_time", "t_own", "its part over the link of a receiver"}, share, *bandwidth);
+    rec.apply(transfer_time, {"rl.share_time", "t_own", "its part over the link of a receiver"}, share,
+              *bandwidth);
     facts.facts.push_back(fact(rec.ledger(), "rl.share_time", "share_time", Unit::Time));
   }
   return {"transfer", "Transfer of weights", {std::move(facts)}};
@@ -133,7 +146,9 @@ inline Section sync_section(Explain& rec, const Given& given) {
 
 inline Section cache_section(Explain& rec, const Given& given) {
   cache_bytes(rec, given);
-  return {"cache", "Keys and values", {Facts{"", {fact(rec.ledger(), "cache.bytes", "bytes", Unit::MemoryBoth)}}}};
+  return {"cache",
+          "Keys and values",
+          {Facts{"", {fact(rec.ledger(), "cache.bytes", "bytes", Unit::MemoryBoth)}}}};
 }
 
 inline Section record_section(Explain& rec, const Given& given) {
@@ -157,12 +172,14 @@ inline Section choice_section(Explain&, const Given& given) {
   Facts facts{"", {}};
   if (k < scores.size())
     facts.facts.push_back({"margin", "score above the first expert that is left out",
-                           Value{routing_margin(scores, k), Unit::Count}, "another order of sums may exceed it", ""});
+                           Value{routing_margin(scores, k), Unit::Count},
+                           "another order of sums may exceed it", ""});
   return {"choice", "Chosen experts, counted from 1", {std::move(table), std::move(facts)}};
 }
 
 inline Section ratio_section(Explain& rec, const Given& given) {
-  Table table{"ratios", "", {{"recorded", "recorded"}, {"ratio", "weight of the token"}, {"excess", "beyond 1"}}, {}};
+  Table table{
+      "ratios", "", {{"recorded", "recorded"}, {"ratio", "weight of the token"}, {"excess", "beyond 1"}}, {}};
   for (const auto mu : given.in(rec, kBehaviour)) {
     const std::string id = "rl.ratio." + std::to_string(table.rows.size() + 1);
     const auto ratio = rec.apply(probability_ratio, {id, "rho", ""}, given.in(rec, kPolicy), mu);
@@ -184,10 +201,15 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
 }  // namespace detail::rl
 
 inline constexpr Topic kRl{
-    "rl", "the loop of reinforcement learning: its slowest stage, asynchrony, what it moves and keeps",
-    "Stages need --generate, --verify and --learn; periods --generate-time, --learn-time and --sync-time. Updates\n"
-    "behind count those while a trajectory is generated and while it waits, the learner taking the oldest batch.\n"
+    "rl",
+    "the loop of reinforcement learning: its slowest stage, asynchrony, what it moves and keeps",
+    "Stages need --generate, --verify and --learn; periods --generate-time, --learn-time and --sync-time. "
+    "Updates\n"
+    "behind count those while a trajectory is generated and while it waits, the learner taking the oldest "
+    "batch.\n"
     "Failures of generators are a Poisson process. For the memory of both phases see trainplan study phases.",
-    detail::rl::kFields, &detail::rl::judge, &detail::rl::answer};
+    detail::rl::kFields,
+    &detail::rl::judge,
+    &detail::rl::answer};
 
 }  // namespace trainplan::study

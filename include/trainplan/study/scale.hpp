@@ -1,4 +1,5 @@
-/// `study scale`: more GPUs for one run: 6 N D against a deadline, the critical batch, weak and strong scaling.
+/// `study scale`: more GPUs for one run: 6 N D against a deadline, the critical batch, weak and strong
+/// scaling.
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@ inline void add_needs(Explain& rec, const Given& given, const Run& run, const st
   std::optional<double> compute, memory;
   if (const auto deadline = given.maybe(rec, kDeadline)) {
     const std::string id = "scale.gpus_by_compute." + n;
-    const auto gpus = rec.apply(gpus_by_compute, {id, "G_T", ""}, run.params, run.tokens, *deadline, run.peak,
-                                run.mfu);
+    const auto gpus =
+        rec.apply(gpus_by_compute, {id, "G_T", ""}, run.params, run.tokens, *deadline, run.peak, run.mfu);
     compute = value_of(gpus);
     row.push_back(shown_as(gpus, Unit::Whole));
   }
@@ -37,7 +38,8 @@ inline void add_needs(Explain& rec, const Given& given, const Run& run, const st
     const auto sizes = given.in(rec, kMemory);
     const auto state = model_state_bytes(run.params, given.in(rec, kStateWidth));
     const std::string id = "scale.gpus_by_memory." + n;
-    const auto gpus = rec.apply(gpus_by_memory, {id, "G_M", ""}, state, sizes[sizes.size() == 1 ? 0 : run.device]);
+    const auto gpus =
+        rec.apply(gpus_by_memory, {id, "G_M", ""}, state, sizes[sizes.size() == 1 ? 0 : run.device]);
     memory = value_of(gpus);
     row.push_back(shown_as(gpus, Unit::Whole));
   }
@@ -46,11 +48,18 @@ inline void add_needs(Explain& rec, const Given& given, const Run& run, const st
 
 inline void add_run(Explain& rec, const Given& given, const Run& run, Table& table) {
   const std::string n = std::to_string(table.rows.size() + 1), id = "scale.time." + n;
-  const auto time = rec.apply(dense_time, {id, "T_run", ""}, run.params, run.tokens, run.gpus, run.peak, run.mfu);
-  std::vector<Cell> row{shown_as(run.params), shown_as(run.tokens), shown_as(dense_flops(run.params, run.tokens)),
-                        shown_as(run.peak), shown_as(run.mfu, Unit::Share), shown_as(run.gpus),
+  const auto time =
+      rec.apply(dense_time, {id, "T_run", ""}, run.params, run.tokens, run.gpus, run.peak, run.mfu);
+  std::vector<Cell> row{shown_as(run.params),
+                        shown_as(run.tokens),
+                        shown_as(dense_flops(run.params, run.tokens)),
+                        std::string(given.name_of(kPeak, run.device)),
+                        shown_as(run.peak),
+                        shown_as(run.mfu, Unit::Share),
+                        shown_as(run.gpus),
                         shown_as(time, Unit::Days)};
-  if (const auto deadline = given.maybe(rec, kDeadline)) row.push_back(shown_as(time - *deadline, Unit::Days));
+  if (const auto deadline = given.maybe(rec, kDeadline))
+    row.push_back(shown_as(time - *deadline, Unit::Days));
   add_needs(rec, given, run, n, row);
   table.rows.push_back(std::move(row));
 }
@@ -61,6 +70,7 @@ inline Table run_columns(const Given& given) {
               {{"params", "parameters"},
                {"tokens", "tokens"},
                {"flops", "FLOPs"},
+               {"device", "device"},
                {"peak", "peak of a GPU"},
                {"mfu", "MFU"},
                {"gpus", "GPUs"},
@@ -122,12 +132,17 @@ inline std::vector<Cell> growth_row(Explain& rec, const Given& given, Count<Sym>
   const auto grown = rec.apply(weak_scaled_batch, {batch_id, "B_w", ""}, batch, gpus, reference);
   const auto fewer = steps_at_batch(least_steps(steps, batch, noise), grown, noise);
   const auto weak = rec.apply(time_of_steps, {weak_id, "T_weak", weak_title}, fewer, step);
-  const auto shorter = rec.apply(strong_scaled_step, {strong_id, "t_strong", strong_title}, step - fixed, fixed,
-                                 gpus, reference);
+  const auto shorter = rec.apply(strong_scaled_step, {strong_id, "t_strong", strong_title}, step - fixed,
+                                 fixed, gpus, reference);
   const auto strong = rec.apply(time_of_steps, {time_id, "T_strong", time_title}, steps, shorter);
   const auto waiting = rec.apply(part_of_time, {share_id, "f_wait", share_title}, fixed, shorter);
-  return {shown_as(gpus),    shown_as(grown),   shown_as(batch_ratio(grown, batch)), shown_as(fewer),
-          shown_as(weak, Unit::Days), shown_as(shorter, Unit::StepTime), shown_as(strong, Unit::Days),
+  return {shown_as(gpus),
+          shown_as(grown),
+          shown_as(batch_ratio(grown, batch)),
+          shown_as(fewer),
+          shown_as(weak, Unit::Days),
+          shown_as(shorter, Unit::StepTime),
+          shown_as(strong, Unit::Days),
           shown_as(waiting, Unit::Share)};
 }
 
@@ -144,8 +159,9 @@ inline Section growth_section(Explain& rec, const Given& given) {
                {"waiting", "of it not shortened"}},
               {}};
   for (const auto gpus : given.in(rec, kGpus)) table.rows.push_back(growth_row(rec, given, gpus));
-  Notes notes{"notes", {{std::string("Weak: each GPU keeps its share of the batch, and a step its time. Strong: the "
-                                     "batch stays, and the compute of a step is divided.")}}};
+  Notes notes{"notes",
+              {{std::string("Weak: each GPU keeps its share of the batch, and a step its time. Strong: the "
+                            "batch stays, and the compute of a step is divided.")}}};
   return {"growth", "Weak and strong scaling", {std::move(table), std::move(notes)}};
 }
 
@@ -154,8 +170,8 @@ inline Section measured_section(Explain& rec, const Given& given) {
   const auto few = given.in(rec, kFew), many = given.in(rec, kMany);
   rec.apply(speed_ratio, {"scale.speed_ratio", "f_speed", ""}, before, after);
   rec.apply(scaling_efficiency, {"scale.efficiency", "e_scale", ""}, before, after, few, many);
-  const auto ideal = rec.apply(strong_scaled_step, {"scale.ideal_step", "t_ideal", "step if all scaled"}, before,
-                               Seconds<Sym>{Sym(0.0)}, many, few);
+  const auto ideal = rec.apply(strong_scaled_step, {"scale.ideal_step", "t_ideal", "step if all scaled"},
+                               before, Seconds<Sym>{Sym(0.0)}, many, few);
   rec.item({"scale.beyond_ideal", "dt", "step beyond that"}, after - ideal);
   const Ledger& l = rec.ledger();
   Facts facts{"", {}};
@@ -170,7 +186,10 @@ inline Section measured_section(Explain& rec, const Given& given) {
 inline Section amdahl_section(Explain& rec, const Given& given) {
   Table table{"amdahl",
               "",
-              {{"fraction", "share of the step"}, {"ratio", "times as fast"}, {"step", "step"}, {"speed_ratio", "speed-up"}},
+              {{"fraction", "share of the step"},
+               {"ratio", "times as fast"},
+               {"step", "step"},
+               {"speed_ratio", "speed-up"}},
               {}};
   const auto step = given.in(rec, kStep);
   for (const auto fraction : given.in(rec, kFraction))
@@ -196,9 +215,13 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
 }  // namespace detail::scale
 
 inline constexpr Topic kScale{
-    "scale", "more GPUs for one run: 6 N D against a deadline, the critical batch, weak and strong scaling",
-    "Training runs need --params, --peak, --mfu, --gpus and --tokens or --tokens-per-param; the critical batch\n"
+    "scale",
+    "more GPUs for one run: 6 N D against a deadline, the critical batch, weak and strong scaling",
+    "Training runs need --params, --peak, --mfu, --gpus and --tokens or --tokens-per-param; the critical "
+    "batch\n"
     "--noise, --batch and --steps; a change of one capability --fraction, --ratio and --step.",
-    detail::scale::kFields, &detail::scale::judge, &detail::scale::answer};
+    detail::scale::kFields,
+    &detail::scale::judge,
+    &detail::scale::answer};
 
 }  // namespace trainplan::study

@@ -6,11 +6,16 @@
 #include <string_view>
 
 #include "trainplan/study/failures.hpp"
+#include "trainplan/study/moe.hpp"
+#include "trainplan/study/overlap.hpp"
+#include "trainplan/study/phases.hpp"
+#include "trainplan/study/rl.hpp"
+#include "trainplan/study/scale.hpp"
 
 namespace trainplan::study {
 
 inline constexpr std::array kTopics{
-    &kFailures,
+    &kFailures, &kMoe, &kOverlap, &kPhases, &kRl, &kScale,
 };
 
 /// The topic of that id, or nullptr.
