@@ -52,6 +52,7 @@ inline constexpr InputList<kCount> kRows{{"rows", "R", "token copies of each exp
 
 inline constexpr std::array<const Field*, 7> kFields{&kTokensRouted, &kTopK, &kExperts, &kRanks,
                                                      &kFactor,       &kLoad, &kRows};
+inline constexpr std::array<const Field*, 3> kWhole{&kTopK, &kExperts, &kRanks};
 
 inline void judge_load(const Given& given, Issues& issues) {
   const std::vector<double>& load = given.find(kLoad)->values;
@@ -81,6 +82,16 @@ inline void judge_rows(const Given& given, Issues& issues) {
            "add up to tokens x top_k = " + shown(sent), "try --tokens " + shown(sum / *given.number(kTopK)));
 }
 
+/// An expert that takes no token at all is a capacity factor too small to mean anything.
+inline void judge_capacity(const Given& given, Issues& issues) {
+  const double mean = *given.number(kTokensRouted) * *given.number(kTopK) / *given.number(kExperts);
+  for (const double c : given.find(kFactor)->values)
+    if (c * mean < 1)
+      refuse(issues, given, kFactor, "capacity", shown(c),
+             "leave every expert one token copy, with a mean of " + shown(mean),
+             "try " + shown(std::ceil(1 / mean)));
+}
+
 inline void judge(const Given& given, Issues& issues) {
   const bool load = given.has(kLoad), rows = given.has(kRows);
   if (load == rows)
@@ -88,16 +99,14 @@ inline void judge(const Given& given, Issues& issues) {
                 .pointer = option_of(kLoad.arg.name),
                 .must = load ? "be left out where --rows gives every expert" : "be given, or --rows",
                 .hint = load ? "leave out one of --load and --rows" : to_try(kLoad)});
-  for (const Field* field : {static_cast<const Field*>(&kTopK), static_cast<const Field*>(&kExperts),
-                             static_cast<const Field*>(&kRanks)})
-    if (const double v = *given.number(*field); v != std::floor(v))
-      refuse(issues, given, *field, "whole", shown(v), "be a whole number", "try " + shown(std::floor(v)));
+  judge_whole(given, kWhole, issues);
   if (const double e = *given.number(kExperts), n = *given.number(kRanks); std::fmod(e, n) != 0)
     refuse(issues, given, kRanks, "ranks-divide-experts", shown(n), "divide the " + shown(e) + " experts",
            "try " + std::to_string(std::gcd(static_cast<std::int64_t>(e), static_cast<std::int64_t>(n))));
   if (const double k = *given.number(kTopK), e = *given.number(kExperts); k > e)
     refuse(issues, given, kTopK, "top-k", shown(k), "be at most the " + shown(e) + " experts",
            "try " + shown(e));
+  judge_capacity(given, issues);
   if (load && !rows) judge_load(given, issues);
   if (rows && !load) judge_rows(given, issues);
 }
@@ -187,8 +196,7 @@ inline Table capacity_table(Explain& rec, const Given& given, const Routing& rou
     table.rows.push_back(
         {shown_as(factors[i]), shown_as(cap), shown_as(dropped_rows(routing.largest, cap)), shown_as(dropped),
          shown_as(rec.apply(row_share, named(drop_share), dropped, routing.sent), Unit::Share),
-         shown_as(padded),
-         shown_as(rec.apply(row_share, named(pad_share), padded, max(computed, Rows{Sym(1.0)})), Unit::Share),
+         shown_as(padded), shown_as(rec.apply(row_share, named(pad_share), padded, computed), Unit::Share),
          shown_as(computed)});
   }
   return table;

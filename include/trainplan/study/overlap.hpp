@@ -85,11 +85,15 @@ inline constexpr std::array<const Field*, 3> kBucketNeeds{&kBucket, &kRanks, &kB
     kBucketExtra{&kPieces, &kGap, &kLaunch}, kShardedNeeds{&kShardedParams, &kRanks, &kBandwidth};
 inline constexpr std::array<const Field*, 2> kTailNeeds{&kEnd, &kReduction}, kTailExtra{&kReady, &kFree};
 inline constexpr std::array<const Field*, 4> kShardedExtra{&kFirst, &kWidth, &kMicroBatches, &kCompute};
+inline constexpr std::array<const Field*, 3> kWhole{&kPieces, &kRanks, &kMicroBatches};
 inline constexpr std::array kParts{Part{"buckets in gaps", kBucketNeeds, kBucketExtra},
                                    Part{"the last reduction", kTailNeeds, kTailExtra},
                                    Part{"a sharded step", kShardedNeeds, kShardedExtra}};
 
-inline void judge(const Given& given, Issues& issues) { judge_parts(kParts, kFields, given, issues); }
+inline void judge(const Given& given, Issues& issues) {
+  judge_parts(kParts, kFields, given, issues);
+  judge_whole(given, kWhole, issues);
+}
 
 /// A cut into equal buckets; each goes into the first gap that has room for it, the rest runs afterwards.
 inline std::vector<Cell> cut_row(Explain& rec, const Given& given, Count<Sym> pieces) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "trainplan/report/build.hpp"
+#include "trainplan/spec/validator.hpp"
 #include "trainplan/study/given.hpp"
 
 namespace trainplan::study {
@@ -35,6 +37,16 @@ inline void refuse(Issues& issues, const Given& given, const Field& field, std::
   issue.must = std::move(must);
   issue.hint = std::move(hint);
   issues.add(std::move(issue));
+}
+
+/// Counts of things that come whole: experts, ranks, GPUs.
+inline void judge_whole(const Given& given, std::span<const Field* const> fields, Issues& issues) {
+  for (const Field* field : fields) {
+    if (!given.has(*field)) continue;
+    for (const double v : given.find(*field)->values)
+      if (v != std::floor(v))
+        refuse(issues, given, *field, "whole", shown(v), "be a whole number", "try " + shown(std::floor(v)));
+  }
 }
 
 namespace detail {

@@ -43,8 +43,8 @@ inline Section stage_section(Explain& rec, const Given& given) {
   Table table{"stages",
               "",
               {{"case", ""},
-               {"accepted", "reach the learner / s"},
-               {"rate", "learned from / s"},
+               {"accepted_per_second", "reach the learner / s"},
+               {"rate_per_second", "learned from / s"},
                {"slowest", "slowest stage"},
                {"gain", "gain"}},
               {}};

@@ -110,6 +110,8 @@ inline constexpr std::array<const Field*, 1> kStageExtra{&kKeep}, kRecordExtra{&
 inline constexpr std::array<const Field*, 2> kSyncNeeds{&kReceivers, &kWeightsParams},
     kChoiceNeeds{&kScores, &kTopK}, kRatioNeeds{&kPolicy, &kBehaviour};
 inline constexpr std::array<const Field*, 3> kSyncExtra{&kWeightWidth, &kSplit, &kBandwidth};
+inline constexpr std::array<const Field*, 5> kWhole{&kTopK, &kSparseLayers, &kReceivers, &kSplit,
+                                                    &kGeneratorGpus};
 /// In the order of the sections.
 inline constexpr std::array kParts{Part{"the rate of the loop", kStageNeeds, kStageExtra},
                                    Part{"synchronous and asynchronous periods", kPeriodNeeds, kPeriodExtra},
@@ -130,6 +132,7 @@ inline void judge_at_most(const Given& given, const Field& field, double limit, 
 
 inline void judge(const Given& given, Issues& issues) {
   judge_parts(kParts, kFields, given, issues);
+  judge_whole(given, kWhole, issues);
   if (const auto n = given.number(kReceivers)) judge_at_most(given, kSplit, *n, "--receivers", issues);
   if (given.has(kScores) && is_asked(given, kTopK))
     judge_at_most(given, kTopK, static_cast<double>(given.find(kScores)->values.size()),

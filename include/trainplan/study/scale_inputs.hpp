@@ -101,6 +101,7 @@ inline constexpr std::array<const Field*, 3> kBatchNeeds{&kNoise, &kBatch, &kSte
 inline constexpr std::array<const Field*, 6> kGrowthNeeds{&kReference, &kGpus,  &kNoise,
                                                           &kBatch,     &kSteps, &kStep};
 inline constexpr std::array<const Field*, 1> kGrowthExtra{&kFixed};
+inline constexpr std::array<const Field*, 4> kWhole{&kGpus, &kReference, &kFew, &kMany};
 /// In the order of the sections.
 inline constexpr std::array kParts{
     Part{"training runs", kRunNeeds, kRunExtra}, Part{"the critical batch", kBatchNeeds},
@@ -134,6 +135,7 @@ inline void judge_order(const Given& given, const Field& larger, const Field& sm
 
 inline void judge(const Given& given, Issues& issues) {
   judge_parts(kParts, kFields, given, issues);
+  judge_whole(given, kWhole, issues);
   judge_tokens(given, issues);
   judge_order(given, kStep, kFixed, issues);
   judge_order(given, kMany, kFew, issues);
