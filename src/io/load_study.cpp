@@ -12,6 +12,7 @@
 #include "reader.hpp"
 #include "text.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/load_failures.hpp"
 #include "trainplan/io/units.hpp"
 
 namespace trainplan {
@@ -59,8 +60,8 @@ std::vector<double> numbers(const Field& field, std::string_view text, Said& sai
     const std::size_t end =
         field.kind == Kind::List ? std::min(text.find(',', from), text.size()) : text.size();
     const auto device = device_of(field, text.substr(from, end - from));
-    const auto value =
-        device ? std::optional(((*device).*field.says.device).value) : number(field, text.substr(from, end - from), out);
+    const auto value = device ? std::optional(((*device).*field.says.device).value)
+                              : number(field, text.substr(from, end - from), out);
     said.names.push_back(device ? device->id : std::string());
     if (!value) return {};
     values.push_back(*value);
@@ -99,8 +100,7 @@ void read_key(const Reader& in, const std::string& key, const nlohmann::json& va
   if (field == nullptr) {
     std::vector<std::string_view> keys{kTopic, kTitle, kSource};
     for (const Field* f : topic.fields) keys.push_back(f->arg.name);
-    in.refuse_key(key, "unknown-key", "be an input of study " + std::string(topic.id),
-                  suggestion(key, keys));
+    in.refuse_key(key, "unknown-key", "be an input of study " + std::string(topic.id), suggestion(key, keys));
     return;
   }
   if (const auto text = value_text(value))
@@ -141,6 +141,14 @@ void load_study(std::string_view name_or_path, const Topic& topic, study::Given&
   }
   const Document* const documents[] = {&*doc};
   place_issues(documents, issues, first);
+}
+
+study::Shelf load_shelf(Issues& issues) {
+  study::Shelf out;
+  for (const Listed& f : list_shipped("frameworks"))
+    if (const auto profile = load_framework(f.name, issues)) out.frameworks.push_back(**profile);
+  out.failures = failure_records(issues);
+  return out;
 }
 
 void place_in_study_file(const study::Given& given, Issues& issues) {

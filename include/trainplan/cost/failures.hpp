@@ -48,7 +48,7 @@ inline constexpr Formula gpus_in_repair{
     Source{"little-1961", "arrivals x stay: G T_rep / M_gpu"},
     std::array{Arg{"gpus", "G", "GPUs", 1}, Arg{"repair", "T_rep", "time until a failed GPU is back"},
                Arg{"gpu_mtbf", "M_gpu", "mean time between failures of one GPU", 1e-9}},
-    []<class N>(Count<N> gpus, Seconds<N> repair, Seconds<N> gpu_mtbf) { return gpus * repair / gpu_mtbf; }};
+    []<class N>(Count<N> gpus, Seconds<N> repair, Seconds<N> each) { return gpus * repair / each; }};
 
 inline constexpr Formula replica_availability{
     "replica_availability",
@@ -57,8 +57,8 @@ inline constexpr Formula replica_availability{
     std::array{Arg{"gpu_mtbf", "M_gpu", "mean time between failures of one GPU", 1e-9},
                Arg{"gpus", "G_g", "GPUs of a replica", 1},
                Arg{"away", "T_rep", "time until the replica is back"}},
-    []<class N>(Seconds<N> gpu_mtbf, Count<N> gpus, Seconds<N> away) {
-      return gpu_mtbf / gpus / (gpu_mtbf / gpus + away);
+    []<class N>(Seconds<N> each, Count<N> gpus, Seconds<N> away) {
+      return each / gpus / (each / gpus + away);
     },
     Unit::Share};
 

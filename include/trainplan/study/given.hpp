@@ -11,6 +11,7 @@
 
 #include "trainplan/spec/issue.hpp"
 #include "trainplan/study/field.hpp"
+#include "trainplan/study/shelf.hpp"
 #include "trainplan/trace/recorder.hpp"
 
 namespace trainplan::study {
@@ -35,6 +36,7 @@ class Given {
 
  public:
   std::string title{}, file{};  // of the file of inputs, if any
+  const Shelf* shelf = nullptr;  // what is shipped; outlives the answer
 
   const std::vector<Said>& all() const { return all_; }
 
