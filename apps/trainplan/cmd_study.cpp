@@ -1,4 +1,6 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +52,34 @@ RunOptions without_inputs(const StudyOptions& options) {
   return out;
 }
 
+/// What words may stand for: "OLD NEW, or a file of inputs".
+std::string words_of(const Topic& topic) {
+  std::string out;
+  for (const Field* field : topic.words) {
+    for (const char c : field->arg.name)
+      out += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    out += ' ';
+  }
+  if (!out.empty()) out.replace(out.size() - 1, 1, ", or ");
+  return out + "a file of inputs";
+}
+
+/// A file of inputs, or inputs without their options. Returns how many words were read.
+std::size_t read_words(const StudyOptions& options, Given& given, Issues& issues) {
+  const auto& words = options.run.words;
+  const auto& fields = options.topic->words;
+  if (words.empty()) return 0;
+  if (fields.empty() || (words.size() == 1 && names_a_study(words.front()))) {
+    load_study(words.front(), *options.topic, given, issues);
+    return 1;
+  }
+  const std::size_t read = std::min(words.size(), fields.size());
+  for (std::size_t i = 0; i < read; ++i)
+    say_input(given, *fields[i], words[i], study::Giver::Option, issues,
+              {.pointer = option_of(fields[i]->arg.name)});
+  return read;
+}
+
 void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
   const auto& words = options.run.words;
   if (names_a_run(options)) {
@@ -58,11 +88,12 @@ void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
   } else {
     refuse_run_fields(without_inputs(options), issues,
                       [](const std::string&, const std::string&) { return std::string("leave it out"); });
-    if (words.size() == 1) load_study(words.front(), *options.topic, asked.given, issues);
-    for (std::size_t i = 1; i < words.size(); ++i)
+    const std::size_t read = read_words(options, asked.given, issues);
+    for (std::size_t i = read; i < words.size(); ++i)
       issues.add({.rule = "usage",
                   .pointer = words[i],
-                  .must = "be left out: study " + std::string(options.topic->id) + " reads one file of inputs",
+                  .must = "be left out: study " + std::string(options.topic->id) + " takes " +
+                          words_of(*options.topic),
                   .hint = "see trainplan study " + std::string(options.topic->id) + " --help"});
   }
   for (const auto& [field, text] : options.fields)
@@ -73,7 +104,9 @@ void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
 int run_study(const StudyOptions& options) {
   const Topic& topic = *options.topic;
   Issues issues;
+  const study::Shelf shelf = load_shelf(issues);
   Asked asked;
+  asked.given.shelf = &shelf;
   read_inputs(options, asked, issues);
   if (issues.has_errors()) return emit(issues, options.output);
   std::optional<Ledger> ledger;
@@ -112,7 +145,7 @@ void add_inputs(CLI::App& command, StudyOptions& options) {
   if (topic.takes_plan())
     add_run_options_without(command, options.run, "a file of inputs, MODEL CLUSTER, or one RUN file", keys);
   else
-    command.add_option("words", options.run.words, "a file of inputs");
+    command.add_option("words", options.run.words, words_of(topic));
   for (const Field* field : topic.fields)
     command
         .add_option_function<std::string>(

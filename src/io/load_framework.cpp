@@ -8,6 +8,7 @@
 
 #include "choices.hpp"
 #include "find_config.hpp"
+#include "framework_checkpoint.hpp"
 #include "framework_rules.hpp"
 #include "outcome.hpp"
 #include "reader.hpp"
@@ -97,7 +98,6 @@ constexpr std::string_view kLossKeys[] = {"default", "kernels"};
 constexpr std::string_view kLossRowKeys[] = {"kind",         "beside_logits", "beside_logits_tp",
                                              "frees_logits", "chunks",        "source"};
 constexpr std::string_view kWorkspaceKeys[] = {"base", "last_stage", "grouped"};
-constexpr std::string_view kCheckpointKeys[] = {"bytes_per_param", "source"};
 constexpr std::string_view kShardingKeys[] = {
     "mode",  "title",   "flags", "with_pipeline", "pipeline_keeps_whole", "gathered_units", "gradient_units",
     "state", "traffic", "notes", "with_experts",  "gradient_as_weights",  "shard_groups",   "host"};
@@ -261,12 +261,7 @@ void read_parts(const Reader& in, FrameworkProfile& f) {
     workspace->figure("grouped", kBytes, f.workspace.grouped);
   }
   if (const auto host = in.object("host")) read_host_use(*host, f.host);
-  if (const auto checkpoint = in.object("checkpoint")) {
-    checkpoint->allow(kCheckpointKeys);
-    f.checkpoint_bytes_per_param =
-        checkpoint->real("bytes_per_param", 1, kMaxBytesPerParam).value_or(f.checkpoint_bytes_per_param);
-    f.checkpoint_source = checkpoint->string("source").value_or("");
-  }
+  if (const auto checkpoint = in.object("checkpoint")) read_checkpoint(*checkpoint, f);
   if (const auto flags = in.object("flags")) read_flags(*flags, f);
   if (const auto rules = in.object("rules")) f.rules = read_framework_rules(*rules);
 }

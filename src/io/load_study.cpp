@@ -1,6 +1,7 @@
 #include "trainplan/io/load_study.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "find_config.hpp"
 #include "reader.hpp"
 #include "text.hpp"
+#include "trainplan/io/load.hpp"
+#include "trainplan/io/load_failures.hpp"
 #include "trainplan/io/units.hpp"
 
 namespace trainplan {
@@ -28,7 +31,8 @@ std::optional<double> number(const Field& field, std::string_view text, Issue& o
   const std::string hint = "try " + std::string(field.says.example);
   const Measure m = parse_quantity(text, field.dim);
   if (!m) {
-    refuse(out, "quantity", "be " + example_of(field.dim) + "; this " + m.error, hint);
+    const char* device = field.says.device != nullptr ? ", or the name of an accelerator" : "";
+    refuse(out, "quantity", "be " + example_of(field.dim) + device + "; this " + m.error, hint);
     return std::nullopt;
   }
   if (m.value >= field.arg.lo && m.value <= field.arg.hi) return m.value;
@@ -40,13 +44,25 @@ std::optional<double> number(const Field& field, std::string_view text, Issue& o
   return std::nullopt;
 }
 
+/// The accelerator that a value names, where the field takes one and the figure is known.
+std::optional<Accelerator> device_of(const Field& field, std::string_view text) {
+  const bool name = !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0;
+  if (field.says.device == nullptr || !name) return std::nullopt;
+  Issues ignored;
+  auto found = load_accelerator(text, ignored);
+  return found && ((*found).*field.says.device).known ? found : std::nullopt;
+}
+
 /// Nothing after a mistake.
-std::vector<double> numbers(const Field& field, std::string_view text, Issue& out) {
+std::vector<double> numbers(const Field& field, std::string_view text, Said& said, Issue& out) {
   std::vector<double> values;
   for (std::size_t from = 0; from <= text.size();) {
     const std::size_t end =
         field.kind == Kind::List ? std::min(text.find(',', from), text.size()) : text.size();
-    const auto value = number(field, text.substr(from, end - from), out);
+    const auto device = device_of(field, text.substr(from, end - from));
+    const auto value = device ? std::optional(((*device).*field.says.device).value)
+                              : number(field, text.substr(from, end - from), out);
+    said.names.push_back(device ? device->id : std::string());
     if (!value) return {};
     values.push_back(*value);
     from = end + 1;
@@ -84,8 +100,7 @@ void read_key(const Reader& in, const std::string& key, const nlohmann::json& va
   if (field == nullptr) {
     std::vector<std::string_view> keys{kTopic, kTitle, kSource};
     for (const Field* f : topic.fields) keys.push_back(f->arg.name);
-    in.refuse_key(key, "unknown-key", "be an input of study " + std::string(topic.id),
-                  suggestion(key, keys));
+    in.refuse_key(key, "unknown-key", "be an input of study " + std::string(topic.id), suggestion(key, keys));
     return;
   }
   if (const auto text = value_text(value))
@@ -120,7 +135,7 @@ void say_input(study::Given& given, const Field& field, std::string_view text, G
     if (field.kind == Kind::Word)
       said.word = word(field, text, where);
     else
-      said.values = numbers(field, text, where);
+      said.values = numbers(field, text, said, where);
   }
   if (!where.rule.empty()) issues.add(std::move(where));
   given.say(std::move(said));
@@ -134,6 +149,14 @@ void load_study_text(std::string_view text, std::string_view file, const Topic& 
                      Issues& issues) {
   const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
   if (doc) read_study(*doc, topic, given, issues);
+}
+
+study::Shelf load_shelf(Issues& issues) {
+  study::Shelf out;
+  for (const Listed& f : list_shipped("frameworks"))
+    if (const auto profile = load_framework(f.name, issues)) out.frameworks.push_back(**profile);
+  out.failures = failure_records(issues);
+  return out;
 }
 
 void place_in_study_file(const study::Given& given, Issues& issues) {

@@ -17,33 +17,36 @@ struct Text {
   int binding = kAtom;
 };
 
-bool is_leaf(const Node& n) { return n.op == Op::Input || n.op == Op::Named || n.op == Op::Literal; }
-bool is_unary(const Node& n) {
-  return n.op == Op::Sqrt || n.op == Op::Log2 || n.op == Op::Ceil || n.op == Op::Floor;
-}
-
 Dim dim_of(const Tape& tape, const Node& n) { return n.op == Op::Literal ? Dim{} : tape.label(n).dim; }
 
 /// What the printed numbers give when they are put into the formula.
 double printed_result(const Tape& tape, std::uint32_t node, int digits) {
   const Node& n = tape.node(node);
-  if (is_leaf(n))
+  if (is_leaf(n.op))
     return std::isfinite(n.value) ? printed_number(n.value, dim_of(tape, n), digits).value() : n.value;
-  const double a = printed_result(tape, n.a, digits);
-  if (n.op == Op::Sqrt) return std::sqrt(a);
-  if (n.op == Op::Log2) return std::log2(a);
-  if (n.op == Op::Ceil) return std::ceil(a);
-  if (n.op == Op::Floor) return std::floor(a);
-  const double b = printed_result(tape, n.b, digits);
+  const double a = printed_result(tape, n.a, digits),
+               b = is_unary(n.op) ? 0 : printed_result(tape, n.b, digits);
   switch (n.op) {
+    case Op::Input:
+    case Op::Named:
+    case Op::Literal: break;
     case Op::Add: return a + b;
     case Op::Sub: return a - b;
     case Op::Mul: return a * b;
     case Op::Div: return a / b;
     case Op::Max: return std::fmax(a, b);
+    case Op::Min: return std::fmin(a, b);
     case Op::Pow: return std::pow(a, b);
-    default: return std::fmin(a, b);
+    case Op::GammaQuantile: return gamma_quantile(a, b);
+    case Op::Sqrt: return std::sqrt(a);
+    case Op::Log2: return std::log2(a);
+    case Op::Exp: return std::exp(a);
+    case Op::LambertW: return lambert_w(a);
+    case Op::NormalMax: return normal_max(a);
+    case Op::Ceil: return std::ceil(a);
+    case Op::Floor: return std::floor(a);
   }
+  return n.value;
 }
 
 /// As few digits as let a reader recompute the value: differences of near numbers need more.
@@ -72,9 +75,9 @@ class Writer {
     const Node &a = tape_.node(x), &b = tape_.node(y);
     if (a.op != b.op || a.value != b.value) return false;
     if (a.op == Op::Literal) return true;
-    if (is_leaf(a))
+    if (is_leaf(a.op))
       return tape_.label(a).symbol == tape_.label(b).symbol && tape_.label(a).origin == tape_.label(b).origin;
-    return same(a.a, b.a) && (is_unary(a) || same(a.b, b.b));
+    return same(a.a, b.a) && (is_unary(a.op) || same(a.b, b.b));
   }
 
   Text number(double value, Dim dim) const {
@@ -142,7 +145,8 @@ class Writer {
     return {within(n.a, kProduct) + " / " + within(n.b, kAtom), kProduct};
   }
   Text call(const char* name, const Node& n) const {
-    return {std::string(name) + "(" + write(n.a).text + ")"};
+    const std::string second = is_unary(n.op) ? "" : ", " + write(n.b).text;
+    return {std::string(name) + "(" + write(n.a).text + second + ")"};
   }
   /// max(max(a, b), c) is max(a, b, c).
   std::string arguments(std::uint32_t node, Op op) const {
@@ -169,9 +173,13 @@ class Writer {
       case Op::Div: return quotient(n);
       case Op::Max: return extreme("max", node);
       case Op::Min: return extreme("min", node);
-      case Op::Pow: return {"pow(" + write(n.a).text + ", " + write(n.b).text + ")"};
+      case Op::Pow: return call("pow", n);
+      case Op::GammaQuantile: return call("gamma_quantile", n);
       case Op::Sqrt: return call("sqrt", n);
       case Op::Log2: return call("log2", n);
+      case Op::Exp: return call("exp", n);
+      case Op::LambertW: return call("W0", n);
+      case Op::NormalMax: return call("normal_max", n);
       case Op::Ceil: return call("ceil", n);
       case Op::Floor: return call("floor", n);
     }

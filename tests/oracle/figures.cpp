@@ -9,7 +9,11 @@
 
 #include "trainplan/catalog/catalog.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/load_failures.hpp"
 #include "trainplan/io/units.hpp"
+#include "trainplan/sim/clock.hpp"
+#include "trainplan/sim/saves.hpp"
+#include "trainplan/study/chosen_experts.hpp"
 
 namespace figures {
 namespace {
@@ -104,16 +108,45 @@ Value File::anchor(const std::string& id) const {
 
 namespace {
 
+Value accelerator_figure(const Accelerator& a, const std::string& name) {
+  if (name == "bf16_dense") return {a.bf16_dense.value, kFlops - kSeconds};
+  if (name == "memory") return {a.memory.value, kBytes};
+  if (name == "memory_bandwidth") return {a.memory_bandwidth.value, kBytes - kSeconds};
+  if (name == "scale_up_bandwidth") return {a.scale_up_bandwidth.value, kBytes - kSeconds};
+  if (name == "host_link") return {a.host_link.value, kBytes - kSeconds};
+  refuse("no such figure: " + name);
+}
+
+Value accelerator_figure(const std::string& accelerator, const std::string& name) {
+  Issues issues;
+  const auto a = load_accelerator(accelerator, issues);
+  if (!a) refuse("no such accelerator: " + accelerator);
+  return accelerator_figure(*a, name);
+}
+
 /// A figure of a shipped cluster, the one that its ledgers start from.
 Value cluster_figure(const std::string& cluster, const std::string& name) {
   Issues issues;
   const auto c = load_cluster(cluster, issues);
   if (!c) refuse("no such cluster: " + cluster);
-  if (name == "bf16_dense") return {(*c)->accelerator.bf16_dense.value, kFlops - kSeconds};
-  if (name == "scale_up_bandwidth") return {(*c)->accelerator.scale_up_bandwidth.value, kBytes - kSeconds};
+  if (name == "nodes") return {static_cast<double>((*c)->nodes), kCount, true};
   if (name == "nic_per_gpu") return {(*c)->nic_per_gpu.value, kBytes - kSeconds};
+  if (name == "pcie") return {(*c)->pcie.value, kBytes - kSeconds};
   if (name == "price") return {(*c)->price.value, kUsd - kSeconds};
-  refuse("no such figure: " + name);
+  return accelerator_figure((*c)->accelerator, name);
+}
+
+/// The expert, counted from 1, that comes last among those that a router chooses.
+Value last_chosen(const json& via) {
+  const std::vector<double> scores = via.at("of");
+  const auto chosen = study::chosen_experts(scores, via.at("chosen"));
+  return {static_cast<double>(chosen.back() + 1), kCount, true};
+}
+
+Value published_mtbf(const std::string& id) {
+  for (const FailureRecord& r : failure_records())
+    if (r.id == id && r.mtbf.known) return {r.mtbf.value, kSeconds};
+  refuse("no mean time between failures published: " + id);
 }
 
 }  // namespace
@@ -142,6 +175,30 @@ Value File::metric(const json& via) {
   return {number, dim, dim == kCount};
 }
 
+/// Asynchronous saving: when save `index` is committed, or what a failure leaves.
+Value File::saved(const json& via) {
+  const json& spec = via.at("saves");
+  const auto ticks = [&](const json& time) { return sim::whole_picoseconds(evaluate(time).number); };
+  const sim::SaveTimes times{
+      .interval = ticks(spec.at("interval")),
+      .copy = ticks(spec.at("copy")),
+      .write = sim::whole_picoseconds(evaluate(spec.at("bytes")).number / evaluate(spec.at("rate")).number)};
+  const auto saves = sim::asynchronous_saves(times, spec.at("count"));
+  const std::string metric = via.at("metric");
+  sim::Ticks out = 0;
+  if (metric == "committed") {
+    out = saves.at(via.at("index").get<std::size_t>() - 1).committed;
+  } else if (metric == "paused") {
+    for (const sim::Save& s : saves) out += s.pause();
+  } else if (metric == "recovery_point" || metric == "redone") {
+    const sim::Ticks failure = ticks(via.at("failure")), point = sim::recovery_point(saves, failure);
+    out = metric == "redone" ? failure - point : point;
+  } else {
+    refuse("no such metric: " + metric);
+  }
+  return {sim::Clock{}.seconds(out), kSeconds};
+}
+
 Value File::operation(const json& via) {
   const json& of = via.at("of");
   Value out = evaluate(of.at(0));
@@ -154,8 +211,12 @@ Value File::evaluate(const json& via) {
   if (via.is_string()) return quantity(via);
   if (via.contains("calc")) return calc(via);
   if (via.contains("op")) return operation(via);
+  if (via.contains("saves")) return saved(via);
+  if (via.contains("failures")) return published_mtbf(via.at("failures"));
   if (via.contains("anchor")) return anchor(via.at("anchor"));
   if (via.contains("timeline")) return metric(via);
+  if (via.contains("chosen")) return last_chosen(via);
+  if (via.contains("accelerator")) return accelerator_figure(via.at("accelerator"), via.at("figure"));
   if (via.contains("figure")) return cluster_figure(via.at("cluster"), via.at("figure"));
   const LineItem& item = cases_.item(via.at("case"), via.value("stage", 0), via.at("item"));
   return {item.value, item.dim};

@@ -36,8 +36,16 @@ void check_all(const char* name) {
 
 TEST_CASE("every published figure is reproduced") { check_all("series.json"); }
 
+TEST_CASE("every published figure on scaling, reinforcement learning, experts and overlap is reproduced") {
+  check_all("studies_b.json");
+}
+
 TEST_CASE("every formula without a published figure gives the value worked out by hand") {
   check_all("by_hand.json");
+}
+
+TEST_CASE("saving, failures, stragglers, data and offloading come out as worked examples have them") {
+  check_all("studies_a.json");
 }
 
 TEST_CASE("the published figures are complete and each has one row") {
@@ -64,11 +72,13 @@ TEST_CASE("a figure that is published differently says why") {
 TEST_CASE("docs/inconsistencies.md explains every figure with a note") {
   std::ifstream in(TRAINPLAN_ROOT "/docs/inconsistencies.md");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  figures::File file("series.json");
-  for (const json& row : file.rows()) {
-    const std::string id = row.at("id");
-    INFO(id);
-    CHECK((!row.contains("note") || text.find("`" + id + "`") != std::string::npos));
+  for (const char* name : {"series.json", "studies_b.json"}) {
+    figures::File file(name);
+    for (const json& row : file.rows()) {
+      const std::string id = row.at("id");
+      INFO(id);
+      CHECK((!row.contains("note") || text.find("`" + id + "`") != std::string::npos));
+    }
   }
 }
 

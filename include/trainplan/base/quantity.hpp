@@ -5,6 +5,9 @@
 #include <compare>
 #include <concepts>
 
+#include "trainplan/base/distributions.hpp"
+#include "trainplan/base/lambert.hpp"
+
 namespace trainplan {
 
 /// Exponents of the base units: byte, FLOP, second, token, parameter, US dollar. Counts have none.
@@ -116,6 +119,26 @@ template <class N>
 auto log2(Quantity<Dim{}, N> q) {
   using std::log2;
   return Quantity<Dim{}, N>{log2(q.num())};
+}
+
+template <class N>
+auto exp(Quantity<Dim{}, N> q) {
+  using std::exp;
+  return Quantity<Dim{}, N>{exp(q.num())};
+}
+template <class N>
+auto lambert_w(Quantity<Dim{}, N> q) {
+  return Quantity<Dim{}, N>{lambert_w(q.num())};
+}
+/// Expected largest of that many independent standard normal numbers.
+template <class N>
+auto normal_max(Quantity<Dim{}, N> count) {
+  return Quantity<Dim{}, N>{normal_max(count.num())};
+}
+/// Number with a share `below` of the gamma law of that shape below it.
+template <class N>
+auto gamma_quantile(Quantity<Dim{}, N> shape, Quantity<Dim{}, N> below) {
+  return Quantity<Dim{}, N>{gamma_quantile(shape.num(), below.num())};
 }
 
 /// A sum that starts empty, so that the recorded formula has no leading zero.

@@ -24,6 +24,13 @@ inline constexpr Formula spike_cost_mean{"spike_cost_mean",
                                            return back + interval / 2.0 + noticed;
                                          }};
 
+inline constexpr Formula spike_cost_least{
+    "spike_cost_least", "steps computed twice after a loss spike, at best",
+    Source{"palm-2022", "section 5.1: the checkpoint is just old enough"},
+    std::array{Arg{"back", "k", "least age of the checkpoint, in steps"},
+               Arg{"noticed", "w", "steps until the spike is noticed"}},
+    []<class N>(Count<N> back, Count<N> noticed) { return back + noticed; }};
+
 inline constexpr Formula spike_share{
     "spike_share", "share of a run lost to loss spikes",
     Source{"identity", "spikes x steps of each / steps of the run"},
@@ -37,6 +44,7 @@ inline constexpr Formula rounding_error{
     std::array{Arg{"values", "n", "numbers from 1 to 2: 128 in bf16, 1024 in fp16", 1}},
     []<class N>(Count<N> values) { return 1.0 / (2.0 * values); }};
 
-using StabilityFormulas = Chapter<spike_cost_worst, spike_cost_mean, spike_share, rounding_error>;
+using StabilityFormulas =
+    Chapter<spike_cost_worst, spike_cost_mean, spike_cost_least, spike_share, rounding_error>;
 
 }  // namespace trainplan

@@ -22,6 +22,7 @@ namespace trainplan {
 /// returned when an error was recorded.
 std::optional<Checked<ModelSpec>> load_model(std::string_view name_or_path, Issues& issues);
 std::optional<Checked<ClusterSpec>> load_cluster(std::string_view name_or_path, Issues& issues);
+std::optional<Accelerator> load_accelerator(std::string_view name_or_path, Issues& issues);
 std::optional<Checked<FrameworkProfile>> load_framework(std::string_view name_or_path, Issues& issues);
 /// Without a name: the shipped baseline, whatever lies in the current directory.
 std::optional<Checked<Calibration>> load_calibration(Issues& issues, std::string_view name_or_path = {});

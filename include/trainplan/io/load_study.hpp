@@ -20,6 +20,9 @@ void load_study(std::string_view name_or_path, const study::Topic& topic, study:
 void load_study_text(std::string_view text, std::string_view file, const study::Topic& topic,
                      study::Given& given, Issues& issues);
 
+/// Every shipped framework profile and published count of failures.
+study::Shelf load_shelf(Issues& issues);
+
 /// Gives issues about the file that was loaded their line and column.
 void place_in_study_file(const study::Given& given, Issues& issues);
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainplan/spec/checkpoint_use.hpp"
 #include "trainplan/spec/execution.hpp"
 #include "trainplan/spec/figure.hpp"
 #include "trainplan/spec/framework_rules.hpp"
@@ -277,7 +278,8 @@ struct FrameworkProfile {
   std::vector<LossRow> losses{LossRow{}};
   LossKind default_loss = LossKind::Native;
   double reduce_bucket = 0;  // elements of a gradient bucket by default; 0: no buckets of a fixed size
-  double checkpoint_bytes_per_param = 14;
+  double checkpoint_bytes_per_param = 14, checkpoint_weights_bytes = 2;
+  CheckpointUse checkpoint;
   std::string checkpoint_source, rank_order = "tp-cp-ep-dp-pp";
   std::vector<ShardingRows> shardings;
   std::vector<LaunchFlag> flags;

@@ -11,6 +11,7 @@
 
 #include "trainplan/spec/issue.hpp"
 #include "trainplan/study/field.hpp"
+#include "trainplan/study/shelf.hpp"
 #include "trainplan/trace/recorder.hpp"
 
 namespace trainplan::study {
@@ -18,12 +19,14 @@ namespace trainplan::study {
 /// Who gave a value: the last one wins.
 enum class Giver : unsigned char { Default, Plan, File, Option };
 
-/// Values in base units, or a word. Neither: said to be unknown. origin: "--mean", "slow.json /mean", "plan".
+/// Values in base units, or a word. Neither: said to be unknown. names: of the accelerators that stand for the
+/// values, empty where a value is a number. origin: "--mean", "slow.json /mean", "plan".
 struct Said {
   const Field* field = nullptr;
   Giver giver = Giver::Option;
   std::vector<double> values{};
   std::string word{}, origin{};
+  std::vector<std::string> names{};
 
   bool known() const { return !values.empty() || !word.empty(); }
 };
@@ -33,6 +36,7 @@ class Given {
 
  public:
   std::string title{}, file{};  // of the file of inputs, if any
+  const Shelf* shelf = nullptr;  // what is shipped; outlives the answer
 
   const std::vector<Said>& all() const { return all_; }
 
@@ -84,6 +88,11 @@ class Given {
   /// The bare number, where a decision rests on it.
   std::optional<double> number(const Field& field) const {
     return has(field) ? std::optional(find(field)->values.front()) : std::nullopt;
+  }
+  /// Of the accelerator that value stands for; empty without one.
+  std::string_view name_of(const Field& field, std::size_t i) const {
+    const Said* said = find(field);
+    return said != nullptr && i < said->names.size() ? std::string_view(said->names[i]) : std::string_view();
   }
   std::string_view word(const InputWord& input) const {
     return has(input) ? std::string_view(find(input)->word) : std::string_view();

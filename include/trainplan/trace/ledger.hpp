@@ -92,6 +92,9 @@ class Ledger {
         return;
       case Op::Sqrt:
       case Op::Log2:
+      case Op::Exp:
+      case Op::LambertW:
+      case Op::NormalMax:
       case Op::Ceil:
       case Op::Floor: visit_operands(n.a, seen); return;
       case Op::Add:
@@ -101,6 +104,7 @@ class Ledger {
       case Op::Max:
       case Op::Min:
       case Op::Pow:
+      case Op::GammaQuantile:
         visit_operands(n.a, seen);
         visit_operands(n.b, seen);
         return;

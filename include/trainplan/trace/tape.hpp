@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "trainplan/base/distributions.hpp"
+#include "trainplan/base/lambert.hpp"
 #include "trainplan/base/quantity.hpp"
 
 namespace trainplan {
@@ -22,11 +24,19 @@ enum class Op : std::uint8_t {
   Max,
   Min,
   Pow,
+  GammaQuantile,
   Sqrt,
   Log2,
+  Exp,
+  LambertW,
+  NormalMax,
   Ceil,
   Floor
 };
+
+constexpr bool is_leaf(Op op) { return op == Op::Input || op == Op::Named || op == Op::Literal; }
+/// Of one number, which is the node's a.
+constexpr bool is_unary(Op op) { return op >= Op::Sqrt; }
 
 /// Name of a leaf or of a named result. origin: the JSON pointer of an input, the id of a named result.
 struct Label {
@@ -98,6 +108,12 @@ class Sym {
   friend Sym pow(Sym a, Sym b) { return record(Op::Pow, std::pow(a.value_, b.value_), a, b); }
   friend Sym sqrt(Sym a) { return record(Op::Sqrt, std::sqrt(a.value_), a); }
   friend Sym log2(Sym a) { return record(Op::Log2, std::log2(a.value_), a); }
+  friend Sym exp(Sym a) { return record(Op::Exp, std::exp(a.value_), a); }
+  friend Sym lambert_w(Sym a) { return record(Op::LambertW, trainplan::lambert_w(a.value_), a); }
+  friend Sym normal_max(Sym a) { return record(Op::NormalMax, trainplan::normal_max(a.value_), a); }
+  friend Sym gamma_quantile(Sym a, Sym b) {
+    return record(Op::GammaQuantile, trainplan::gamma_quantile(a.value_, b.value_), a, b);
+  }
   friend Sym ceil(Sym a) { return record(Op::Ceil, std::ceil(a.value_), a); }
   friend Sym floor(Sym a) { return record(Op::Floor, std::floor(a.value_), a); }
 };

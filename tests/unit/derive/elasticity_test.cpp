@@ -56,6 +56,10 @@ std::vector<double> derivatives(const Tape& tape, std::uint32_t root) {
         break;
       case Op::Sqrt: d[n.a] += x / (2 * n.value); break;
       case Op::Log2: d[n.a] += x / (a() * std::log(2.0)); break;
+      case Op::Exp: d[n.a] += x * n.value; break;
+      case Op::LambertW:
+      case Op::NormalMax:
+      case Op::GammaQuantile: FAIL("not in a step"); break;
     }
   }
   return d;

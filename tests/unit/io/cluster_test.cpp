@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "found.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/load_failures.hpp"
 #include "trainplan/io/shipped.hpp"
 
 using namespace trainplan;
@@ -72,7 +73,8 @@ TEST_CASE("every shipped config loads without an error") {
     if (s.kind == "clusters") ok = load_cluster(name, issues).has_value();
     if (s.kind == "frameworks") ok = load_framework(name, issues).has_value();
     if (s.kind == "calibration") ok = load_calibration(issues, name).has_value();
-    if (s.kind == "references") ok = !anchors(issues).empty();
+    if (s.name == "anchors") ok = !anchors(issues).empty();
+    if (s.name == "failures") ok = !failure_records(issues).empty();
     if (s.kind == "runs") ok = load_run(name, issues).has_value();
     if (s.kind == "accelerators") {
       const std::string text =

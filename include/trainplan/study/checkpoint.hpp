@@ -1,0 +1,234 @@
+/// `study checkpoint`: how large, how long to write, what to keep, when it counts, and what is in it.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainplan/cost/checkpoint.hpp"
+#include "trainplan/cost/saving.hpp"
+#include "trainplan/sim/clock.hpp"
+#include "trainplan/sim/saves.hpp"
+#include "trainplan/study/checkpoint_inputs.hpp"
+
+namespace trainplan::study {
+namespace detail::checkpoint {
+
+/// The profiles that are asked about: the one that is named or planned with, else all.
+inline std::vector<const FrameworkProfile*> frameworks(const Given& given, const Planned* plan) {
+  std::vector<const FrameworkProfile*> out;
+  if (given.shelf == nullptr) return out;
+  const std::string_view named = given.has(kFramework) ? given.word(kFramework)
+                                 : plan != nullptr     ? plan->trial().problem.profile().id
+                                                       : "";
+  for (const FrameworkProfile& f : given.shelf->frameworks)
+    if (named.empty() || f.id == named) out.push_back(&f);
+  return out;
+}
+
+inline Bytes<Sym> size(Explain& rec, const Given& given) {
+  if (const auto said = given.maybe(rec, kBytesSaved)) return *said;
+  return rec.apply(checkpoint_bytes, {"checkpoint.bytes", "K", "checkpoint"}, given.in(rec, kParamsOfModel),
+                   given.in(rec, kWidth));
+}
+
+inline Table framework_sizes(Explain& rec, const Given& given, const Planned* plan) {
+  Table t{"frameworks",
+          "By framework",
+          {{"framework", "framework"},
+           {"width", "each parameter"},
+           {"bytes", "checkpoint"},
+           {"weights", "weights alone"}},
+          {}};
+  const auto params = given.in(rec, kParamsOfModel);
+  for (const FrameworkProfile* f : frameworks(given, plan)) {
+    const auto bytes = [&](const char* what, double width) -> Cell {
+      return Value{value_of(rec.apply(
+                       checkpoint_bytes, {f->id + "." + what, "K", ""}, params,
+                       rec.in<BytesPerParam<Sym>>({"w_ckpt", "bytes per parameter", f->origin}, width))),
+                   Unit::Traffic};
+    };
+    t.rows.push_back({Code{f->id}, Value{f->checkpoint_bytes_per_param, Unit::BytesPerParam},
+                      bytes("bytes", f->checkpoint_bytes_per_param),
+                      bytes("weights", f->checkpoint_weights_bytes)});
+  }
+  return t;
+}
+
+inline Section size_section(Explain& rec, const Given& given, const Planned* plan, Bytes<Sym> bytes) {
+  Facts f{"", {}};
+  f.facts.push_back({"bytes", "checkpoint", Value{value_of(bytes), Unit::Traffic},
+                     "of the whole job; gradients are not saved, and no layout changes it", ""});
+  if (const auto gpus = given.maybe(rec, kGpus)) {
+    const auto each =
+        rec.apply(unique_bytes_per_gpu, {"checkpoint.per_gpu", "K_gpu", "share of one GPU"}, bytes, *gpus);
+    rec.apply(staging_memory,
+              {"checkpoint.staging", "M_stage", "host memory of one GPU for asynchronous saving"}, each,
+              given.in(rec, kCopies));
+    add_fact(f, rec.ledger(), "checkpoint.per_gpu", "per_gpu", Unit::Traffic);
+    add_fact(f, rec.ledger(), "checkpoint.staging", "staging", Unit::Traffic);
+  }
+  Section s{"size", "Size", {std::move(f)}};
+  if (given.has(kParamsOfModel)) s.blocks.push_back(framework_sizes(rec, given, plan));
+  return s;
+}
+
+/// One file, one node, every node: each with what bounds it.
+inline Section time_section(Explain& rec, const Given& given, Bytes<Sym> bytes) {
+  Table t{"writers", "", {{"way", "written by"}, {"rate", "at"}, {"time", "takes"}}, {}};
+  const auto add = [&](const char* way, BytesPerSec<Sym> rate, Seconds<Sym> time) {
+    t.rows.push_back(
+        {std::string(way), Value{value_of(rate), Unit::ByteRate}, Value{value_of(time), Unit::Time}});
+  };
+  const auto writer = given.maybe(rec, kWriter), nic = given.maybe(rec, kNic),
+             storage = given.maybe(rec, kStorage);
+  if (writer)
+    add("one process, one file", *writer,
+        rec.apply(write_time, {"checkpoint.one_file", "t_file", ""}, bytes, *writer));
+  if (nic) add("one node", *nic, rec.apply(write_time, {"checkpoint.one_node", "t_node", ""}, bytes, *nic));
+  const auto nodes = given.maybe(rec, kNodes);
+  if (nic && nodes && storage)
+    add("every node its share", min(*nodes * *nic, *storage),
+        rec.apply(sharded_write_time, {"checkpoint.sharded", "t_all", ""}, bytes, *nodes, *nic, *storage));
+  if (storage)
+    add("the storage at its rate", *storage,
+        rec.apply(write_time, {"checkpoint.write", "delta", ""}, bytes, *storage));
+  return {"time", "Time to write", {std::move(t)}};
+}
+
+inline Section retention_section(Explain& rec, const Given& given, Bytes<Sym> bytes) {
+  const auto tau = given.in(rec, kInterval);
+  Facts f{"", {}};
+  const auto day = rec.in<Seconds<Sym>>({"T_day", "a day", "calendar"}, 86400);
+  rec.apply(write_rate, {"checkpoint.rate", "W_need", "rate that the storage must take"}, bytes, tau);
+  rec.apply(bytes_written, {"checkpoint.day", "K_day", "written in a day"}, bytes, day, tau);
+  rec.apply(periods_in_time, {"checkpoint.saves_of_a_day", "n_day", "saves of a day"}, day, tau);
+  add_fact(f, rec.ledger(), "checkpoint.rate", "rate", Unit::ByteRate);
+  add_fact(f, rec.ledger(), "checkpoint.day", "written_per_day", Unit::Traffic);
+  add_fact(f, rec.ledger(), "checkpoint.saves_of_a_day", "saves_per_day", Unit::Count);
+  const auto last = given.maybe(rec, kKeepLast);
+  if (const auto every = given.maybe(rec, kKeepEvery)) {
+    rec.apply(retained_bytes, {"checkpoint.kept", "K_kept", "kept at the end of the run"}, bytes,
+              last.value_or(Count<Sym>(0.0)), given.in(rec, kTime), *every);
+    add_fact(f, rec.ledger(), "checkpoint.kept", "kept", Unit::Traffic);
+  } else if (last) {
+    rec.item({"checkpoint.kept", "K_kept", "kept at any time"}, bytes * *last);
+    add_fact(f, rec.ledger(), "checkpoint.kept", "kept", Unit::Traffic);
+  }
+  return {"retention", "Saving at this interval", {std::move(f)}};
+}
+
+inline constexpr sim::Clock kClock{};
+inline Value seconds(sim::Ticks t) { return {kClock.seconds(t), Unit::StepTime}; }
+
+inline Table save_table(std::span<const sim::Save> saves) {
+  constexpr std::size_t kShown = 6;
+  Table t{"saves",
+          saves.size() > kShown ? "The last of them" : "",
+          {{"save", "save"},
+           {"captured", "captured"},
+           {"copied", "copied"},
+           {"started", "writer starts"},
+           {"committed", "committed"}},
+          {}};
+  for (std::size_t k = saves.size() > kShown ? saves.size() - kShown : 0; k < saves.size(); ++k) {
+    const sim::Save& s = saves[k];
+    t.rows.push_back({Value{static_cast<double>(k + 1), Unit::Whole}, seconds(s.captured), seconds(s.copied),
+                      seconds(s.started), seconds(s.committed)});
+  }
+  return t;
+}
+
+/// The events up to the failure; without one, three saves.
+inline Section event_section(Explain& rec, const Given& given, Bytes<Sym> bytes, Report& r) {
+  const auto write = rec.apply(write_time, {"checkpoint.background", "t_write", "written in the background"},
+                               bytes, given.in(rec, kStorage));
+  sim::SaveTimes times{.interval = sim::whole_picoseconds(*given.number(kInterval)),
+                       .copy = sim::whole_picoseconds(*given.number(kCopy)),
+                       .write = sim::whole_picoseconds(value_of(write))};
+  if (const auto n = given.number(kBuffers)) times.buffers = static_cast<int>(*n);
+  const auto failure = given.number(kFailure);
+  const sim::Ticks end = failure ? sim::whole_picoseconds(*failure) : 0;
+  const auto saves = sim::asynchronous_saves(times, failure ? sim::saves_until(times, end) : 3);
+  sim::Ticks paused = 0;
+  for (const sim::Save& s : saves) paused += s.pause();
+  Facts f{"", {}};
+  const auto add = [&](const char* key, const char* label, Cell cell, std::string note = {}) {
+    f.facts.push_back({key, label, std::move(cell), std::move(note), ""});
+  };
+  add("write", "written in the background", Value{value_of(write), Unit::StepTime});
+  add("paused", "training stands still", seconds(paused), "copies of these saves, and waits for a buffer");
+  if (failure) {
+    const sim::Ticks point = sim::recovery_point(saves, end);
+    add("recovery_point", "a failure then starts again from", seconds(point),
+        point == 0 ? "nothing is committed: the start of the run" : "the last snapshot that was committed");
+    add("redone", "done again", seconds(end - point), "wall-clock time since then");
+    r.headline = {"a failure at ",           seconds(end),  " redoes ", seconds(end - point),
+                  ": it starts again from ", seconds(point)};
+  }
+  const bool late = sim::piles_up(times);
+  add("piles_up", "saves pile up", late,
+      !late           ? "a snapshot is written before the next is taken"
+      : times.buffers ? "training waits for a buffer at every save"
+                      : "each is committed later than the one before, without end");
+  if (late) r.verdict = Verdict::DoesNotFit;
+  Section s{"events", "Asynchronous saving", {std::move(f)}};
+  if (!saves.empty()) s.blocks.push_back(save_table(saves));
+  return s;
+}
+
+inline std::string saved_text(Saved s) {
+  switch (s) {
+    case Saved::Yes: return "saved";
+    case Saved::No: return "not saved";
+    case Saved::Other: return "follows from the rest";
+    case Saved::Yours: return "only if your script adds it";
+  }
+  return "";
+}
+
+inline Section contents_section(std::span<const FrameworkProfile* const> profiles) {
+  Section s{"contents", "What a checkpoint must hold for the next update", {}};
+  for (const FrameworkProfile* f : profiles) {
+    if (f->checkpoint.contents.empty()) continue;
+    Table t{f->id == "" ? "contents" : f->id,
+            f->name,
+            {{"part", "part"}, {"saved", ""}, {"how", "as"}, {"source", "source"}},
+            {}};
+    for (const PartSaved& p : f->checkpoint.contents)
+      t.rows.push_back({std::string(title_of(p.part)), saved_text(p.saved), p.how, p.source});
+    s.blocks.push_back(std::move(t));
+    if (!f->checkpoint.commit.empty())
+      s.blocks.push_back(
+          Notes{f->id + "_commit", {{"it counts once it is committed: " + f->checkpoint.commit}}});
+  }
+  return s;
+}
+
+inline Report answer(Explain& rec, const Given& given, const Planned* plan) {
+  Report r{"", "Checkpoints", Verdict::None, {}, {}};
+  const auto bytes = size(rec, given);
+  r.headline = {Value{value_of(bytes), Unit::Traffic}, " a checkpoint"};
+  r.sections.push_back(size_section(rec, given, plan, bytes));
+  if (given.has(kWriter) || given.has(kNic) || given.has(kStorage))
+    r.sections.push_back(time_section(rec, given, bytes));
+  if (given.has(kInterval)) r.sections.push_back(retention_section(rec, given, bytes));
+  if (knows_events(given)) r.sections.push_back(event_section(rec, given, bytes, r));
+  if (given.has(kFramework) || plan != nullptr)
+    r.sections.push_back(contents_section(frameworks(given, plan)));
+  return r;
+}
+
+}  // namespace detail::checkpoint
+
+inline constexpr Topic kCheckpoint{"checkpoint",
+                                   "size, writing, keeping and contents of checkpoints, and when they count",
+                                   "bytes = parameters x width; a snapshot counts from its commit on",
+                                   detail::checkpoint::kFields,
+                                   &detail::checkpoint::judge,
+                                   &detail::checkpoint::answer};
+
+}  // namespace trainplan::study

@@ -1,0 +1,117 @@
+/// Inputs of `study checkpoint`.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "trainplan/study/topic.hpp"
+
+namespace trainplan::study::detail::checkpoint {
+
+inline std::optional<double> known(const Figure& f) {
+  return f.known ? std::optional(f.value) : std::nullopt;
+}
+inline const ClusterSpec& cluster(const Planned& p) { return p.trial().problem.cluster(); }
+
+inline constexpr Input<kParams> kParamsOfModel{
+    {"params", "N", "parameters of the model", 1, 1e16},
+    {.example = "8.19B", .of_plan = [](const Planned& p) { return p.item("params.total"); }}};
+inline constexpr Input<kBytes - kParams> kWidth{
+    {"width", "w_ckpt", "bytes of a checkpoint for each parameter", 0.1, 64},
+    {.example = "14B/param",
+     .otherwise = 14,
+     .why = "bf16 weights, fp32 master, two moments",
+     .of_plan = [](const Planned& p) {
+       return std::optional(p.trial().problem.profile().checkpoint_bytes_per_param);
+     }}};
+inline constexpr Input<kBytes> kBytesSaved{
+    {"bytes", "K", "bytes of a checkpoint, in place of parameters and width", 1, 1e18},
+    {.example = "112GB", .unit = Unit::Traffic}};
+inline constexpr InputWord kFramework{{"framework", "", "framework whose checkpoints are meant"},
+                                      {.example = "megatron-lm"}};
+inline constexpr Input<kCount> kGpus{{"gpus", "G", "GPUs of the job", 1, 1e7},
+                                     {.example = "1024", .of_plan = [](const Planned& p) {
+                                        return std::optional(static_cast<double>(cluster(p).gpus()));
+                                      }}};
+inline constexpr Input<kCount> kCopies{
+    {"copies", "n_copy", "copies of its share that a GPU keeps in host memory", 1, 4},
+    {.example = "2", .otherwise = 2, .why = "one is written while the next is taken"}};
+inline constexpr Input<kCount> kNodes{{"nodes", "n_node", "nodes that write", 1, 1e6},
+                                      {.example = "128", .of_plan = [](const Planned& p) {
+                                         return std::optional(static_cast<double>(cluster(p).nodes));
+                                       }}};
+inline constexpr Input<kBytes - kSeconds> kNic{{"nic", "W_node", "rate of a node into the storage", 1, 1e15},
+                                               {.example = "50GB/s"}};
+inline constexpr Input<kBytes - kSeconds> kStorage{
+    {"storage", "W_store", "rate of the storage", 1, 1e16},
+    {.example = "7GB/s", .of_plan = [](const Planned& p) { return known(cluster(p).storage_write); }}};
+inline constexpr Input<kBytes - kSeconds> kWriter{
+    {"writer", "W_file", "rate of one process that writes one file", 1, 1e15}, {.example = "1GB/s"}};
+inline constexpr Input<kSeconds> kInterval{
+    {"interval", "tau", "interval between saves", 1e-3, 1e7},
+    {.example = "210s", .of_plan = [](const Planned& p) { return p.item("checkpoint.interval"); }}};
+inline constexpr Input<kCount> kKeepLast{{"keep_last", "n_last", "newest checkpoints that are kept", 1, 1e6},
+                                         {.example = "5"}};
+inline constexpr Input<kSeconds> kKeepEvery{
+    {"keep_every", "tau_keep", "interval from which one checkpoint is kept for good", 1, 1e9},
+    {.example = "1d"}};
+inline constexpr Input<kSeconds> kTime{
+    {"time", "T", "wall-clock time of the run", 1, 1e12},
+    {.example = "30d", .otherwise = 30 * 86400.0, .why = "a month", .unit = Unit::Days}};
+inline constexpr Input<kSeconds> kCopy{
+    {"copy", "t_copy", "time to copy a snapshot, in which training stands still", 0, 1e6},
+    {.example = "0.5s"}};
+inline constexpr Input<kCount> kBuffers{
+    {"buffers", "n_buf", "snapshots that host memory holds at a time; the next waits", 1, 1024},
+    {.example = "2"}};
+inline constexpr Input<kSeconds> kFailure{{"failure", "t_f", "moment of a failure", 0, 8e6},
+                                          {.example = "50s"}};
+
+inline constexpr std::array<const Field*, 17> kFields{
+    &kParamsOfModel, &kWidth,    &kBytesSaved, &kFramework, &kGpus, &kCopies, &kNodes,   &kNic,    &kStorage,
+    &kWriter,        &kInterval, &kKeepLast,   &kKeepEvery, &kTime, &kCopy,   &kBuffers, &kFailure};
+
+/// Asynchronous saving is asked about, and everything for it is known.
+inline bool knows_events(const Given& g) { return g.has(kCopy) && g.has(kInterval) && g.has(kStorage); }
+
+inline Issue at(const Given& given, const Field& field, std::string rule, std::string must,
+                std::string hint) {
+  Issue issue = given.place(field);
+  issue.rule = std::move(rule);
+  issue.must = std::move(must);
+  issue.hint = std::move(hint);
+  return issue;
+}
+
+/// A word that names a shipped framework, or none.
+inline void judge_framework(const Given& given, const InputWord& field, Issues& issues) {
+  if (!given.has(field) || given.shelf == nullptr || given.shelf->framework(given.word(field)) != nullptr)
+    return;
+  std::string all;
+  for (const FrameworkProfile& f : given.shelf->frameworks) all.append(all.empty() ? "" : ", ").append(f.id);
+  issues.add(at(given, field, "choice", "be " + all, "see trainplan list frameworks"));
+}
+
+inline void judge(const Given& given, Issues& issues) {
+  constexpr double kMostSaves = 1e5;
+  judge_framework(given, kFramework, issues);
+  if (!given.has(kBytesSaved) && !given.has(kParamsOfModel))
+    issues.add(at(given, kParamsOfModel, "missing",
+                  "be given: parameters of the model, or --bytes of a checkpoint",
+                  "try --params 8.19B, or name a model and a cluster"));
+  if (given.has(kCopy) && !(given.has(kInterval) && given.has(kStorage)))
+    issues.add(at(given, given.has(kInterval) ? static_cast<const Field&>(kStorage) : kInterval, "missing",
+                  "be given with --copy: asynchronous saving is a matter of both rates",
+                  "try --storage 7GB/s --interval 20s"));
+  if (given.has(kFailure) && !given.has(kCopy))
+    issues.add(at(given, kCopy, "missing", "be given with --failure", "try --copy 0.5s"));
+  if (!given.has(kInterval)) return;
+  const double interval = *given.number(kInterval);
+  if (given.has(kCopy) && interval <= *given.number(kCopy))
+    issues.add(at(given, kInterval, "interval", "be longer than the copy of a snapshot", "try a longer one"));
+  if (given.has(kFailure) && *given.number(kFailure) / interval > kMostSaves)
+    issues.add(
+        at(given, kFailure, "range", "come within 100,000 intervals", "try a failure in the first days"));
+}
+
+}  // namespace trainplan::study::detail::checkpoint

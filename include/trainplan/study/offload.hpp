@@ -1,0 +1,199 @@
+/// `study offload`: what copies to the host cost, where gradients become fp32, and what the host must hold.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "trainplan/cost/cast.hpp"
+#include "trainplan/cost/comm.hpp"
+#include "trainplan/cost/memory.hpp"
+#include "trainplan/cost/offload.hpp"
+#include "trainplan/study/topic.hpp"
+
+namespace trainplan::study {
+namespace detail::offload {
+
+inline std::optional<double> known(const Figure& f) {
+  return f.known ? std::optional(f.value) : std::nullopt;
+}
+
+inline constexpr Input<kBytes> kGradients{
+    {"gradients", "V_16", "bf16 gradients that go to the host", 1, 1e18},
+    {.example = "96MiB", .of_plan = [](const Planned& p) { return p.item("host.gradients_copied"); }}};
+inline constexpr Input<kBytes - kSeconds> kLink{
+    {"link", "W_host", "rate of copies between a GPU and its host, one direction", 1, 1e15},
+    {.example = "32GB/s", .required = true, .of_plan = [](const Planned& p) {
+       return known(p.trial().problem.cluster().host_link);
+     }}};
+inline constexpr Input<kBytes - kSeconds> kHost{{"host", "W_mem_host", "rate of the host's memory", 1, 1e15},
+                                                {.example = "307.2GB/s", .of_plan = [](const Planned& p) {
+                                                   return known(p.trial().problem.cluster().host_bandwidth);
+                                                 }}};
+inline constexpr Input<kCount> kChannels{
+    {"channels", "n_ch", "memory channels of the host, in place of its rate", 1, 1024}, {.example = "8"}};
+inline constexpr Input<Dim{} - kSeconds> kTransfers{
+    {"transfers", "r_ch", "transfers of a channel in a second, 8 bytes each", 1, 1e12},
+    {.example = "4800M/s"}};
+inline constexpr Input<kBytes - kSeconds> kGpu{
+    {"gpu", "W_mem", "rate of the GPU's memory", 1, 1e16},
+    {.example = "1008GB/s", .of_plan = [](const Planned& p) {
+       return known(p.trial().problem.cluster().accelerator.memory_bandwidth);
+     }}};
+inline constexpr Input<kBytes> kUp{{"up", "V_up", "bytes from the host in a window", 0, 1e18},
+                                   {.example = "1GB"}};
+inline constexpr Input<kBytes> kDown{{"down", "V_down", "bytes to the host in a window", 0, 1e18},
+                                     {.example = "0B", .otherwise = 0, .why = "none"}};
+inline constexpr Input<kSeconds> kWindow{{"window", "t_win", "work to hide the copies behind", 0, 1e9},
+                                         {.example = "20ms"}};
+inline constexpr Input<kParams> kParamsUpdated{
+    {"params", "N_gpu", "parameters of a GPU whose optimizer is on the host", 1, 1e15},
+    {.example = "1B", .of_plan = [](const Planned& p) { return p.item("host.updated"); }}};
+inline constexpr Input<kCount> kGpus{
+    {"gpus_per_node", "G_node", "GPUs that share the host", 1, 1024},
+    {.example = "8", .of_plan = [](const Planned& p) {
+       return std::optional(static_cast<double>(p.trial().problem.cluster().gpus_per_node));
+     }}};
+inline constexpr Input<kBytes - kParams> kWidth{
+    {"width", "w_host", "bytes of a parameter that stay on the host", 0, 64},
+    {.example = "16B/param", .otherwise = 16, .why = "fp32 master, gradient and two moments"}};
+inline constexpr Input<kCount> kBuffers{{"buffers", "f_buf", "host memory over what is counted", 1, 16},
+                                        {.example = "1.5", .otherwise = 1.5, .why = "DeepSpeed, stage3.py"}};
+inline constexpr Input<kBytes> kHostMemory{
+    {"host_memory", "C_host", "memory of a node", 1, 1e18},
+    {.example = "2TB",
+     .of_plan = [](const Planned& p) { return known(p.trial().problem.cluster().host_memory); },
+     .unit = Unit::Traffic}};
+
+inline constexpr std::array<const Field*, 14> kFields{
+    &kGradients, &kLink,   &kHost,          &kChannels, &kTransfers, &kGpu,     &kUp,
+    &kDown,      &kWindow, &kParamsUpdated, &kGpus,     &kWidth,     &kBuffers, &kHostMemory};
+
+inline bool knows_host(const Given& g) { return g.has(kHost) || (g.has(kChannels) && g.has(kTransfers)); }
+inline bool knows_cast(const Given& g) { return g.has(kGradients) && knows_host(g) && g.has(kGpu); }
+inline bool knows_wait(const Given& g) { return g.has(kUp) && g.has(kWindow); }
+
+inline void judge(const Given& given, Issues& issues) {
+  if (knows_cast(given) || knows_wait(given) || given.has(kParamsUpdated)) return;
+  Issue issue = given.place(kGradients);
+  issue.rule = "missing";
+  issue.must =
+      "be given with --host and --gpu, for the cast; or --up and --window, for a wait; or --params, for "
+      "the optimizer step";
+  issue.hint = "try --gradients 96MiB --host 307.2GB/s --gpu 1008GB/s";
+  issues.add(std::move(issue));
+}
+
+inline BytesPerSec<Sym> host_rate(Explain& rec, const Given& given) {
+  if (const auto said = given.maybe(rec, kHost)) return *said;
+  return rec.apply(channels_rate, {"offload.host_rate", "W_mem_host", ""}, given.in(rec, kChannels),
+                   given.in(rec, kTransfers), rec.in<Bytes<Sym>>({"w_ch", "bytes of a transfer", "DDR"}, 8));
+}
+
+/// Copy bf16 and cast on the host, or cast on the GPU and copy fp32.
+inline Section cast_section(Explain& rec, const Given& given, Report& r) {
+  const auto v = given.in(rec, kGradients);
+  const auto link = given.in(rec, kLink), host = host_rate(rec, given), gpu = given.in(rec, kGpu);
+  const auto on_host = rec.apply(cast_on_host, {"offload.on_host", "T_c", ""}, v, link, host);
+  const auto on_gpu = rec.apply(cast_on_gpu, {"offload.on_gpu", "T_g", ""}, v, link, gpu);
+  const auto peak = rec.apply(cast_peak, {"offload.gpu_peak", "M_cast", ""}, v);
+  Table t{"ways",
+          "",
+          {{"where", "cast on"},
+           {"copy", "copy"},
+           {"cast", "cast"},
+           {"total", "total"},
+           {"gpu_memory", "memory of the GPU"}},
+          {}};
+  const auto time = [&](const char* id, const auto& formula, Bytes<Sym> bytes,
+                        BytesPerSec<Sym> rate) -> Cell {
+    return Value{value_of(rec.apply(formula, {id, id, ""}, bytes, rate)), Unit::Time};
+  };
+  t.rows.push_back({std::string("host"), time("offload.host_copy", transfer_time, v, link),
+                    time("offload.host_cast", cast_time, v, host), Value{value_of(on_host), Unit::Time},
+                    Value{value_of(v), Unit::Memory}});
+  t.rows.push_back({std::string("GPU"), time("offload.gpu_copy", transfer_time, 2.0 * v, link),
+                    time("offload.gpu_cast", cast_time, v, gpu), Value{value_of(on_gpu), Unit::Time},
+                    Value{value_of(peak), Unit::Memory}});
+  const bool host_wins = value_of(on_host) <= value_of(on_gpu);
+  r.headline = {host_wins ? "copy bf16 and cast on the host: " : "cast on the GPU and copy fp32: ",
+                Value{value_of(host_wins ? on_host : on_gpu), Unit::Time}, " instead of ",
+                Value{value_of(host_wins ? on_gpu : on_host), Unit::Time}};
+  Facts f{"", {}};
+  if (value_of(host) < value_of(gpu)) {
+    const auto slower = rec.apply(
+        link_ratio, {"offload.slower", "x_mem", "memory of the host over that of the GPU"}, host, gpu);
+    rec.apply(cast_break_even, {"offload.break_even", "W_even", "the GPU should cast above"}, host, slower);
+    add_fact(f, rec.ledger(), "offload.break_even", "break_even", Unit::ByteRate,
+             "rate of copies; the link has less below it");
+  } else {
+    f.facts.push_back({"break_even", "the GPU should cast above", std::string("no rate"),
+                       "the host's memory is as fast", ""});
+  }
+  return {"cast", "Where bf16 becomes fp32", {std::move(t), std::move(f)}};
+}
+
+inline Section wait_section(Explain& rec, const Given& given) {
+  rec.apply(offload_wait, {"offload.wait", "T_wait", "wait that the work does not hide"}, given.in(rec, kUp),
+            given.in(rec, kDown), given.in(rec, kLink), given.in(rec, kWindow));
+  Facts f{"", {}};
+  add_fact(f, rec.ledger(), "offload.wait", "wait", Unit::Time);
+  return {"wait", "Copies in a window", {std::move(f)}};
+}
+
+/// All GPUs of a node copy at once, each on its own link, and share the host's memory.
+inline Section optimizer_section(Explain& rec, const Given& given, Report& r) {
+  const auto params = given.in(rec, kParamsUpdated);
+  Facts f{"", {}};
+  const auto gradient =
+      params * rec.in<BytesPerParam<Sym>>({"w_g", "bytes of a gradient that is copied", "bf16"}, 2);
+  const auto weight =
+      params * rec.in<BytesPerParam<Sym>>({"w_w", "bytes of a weight that comes back", "bf16"}, 2);
+  const auto link = given.in(rec, kLink);
+  const auto down =
+      rec.apply(transfer_time, {"offload.down", "t_down", "gradients to the host"}, gradient, link);
+  const auto up = rec.apply(transfer_time, {"offload.up", "t_up", "weights to the GPU"}, weight, link);
+  add_fact(f, rec.ledger(), "offload.down", "down", Unit::Time);
+  if (const auto gpus = given.maybe(rec, kGpus)) {
+    const auto node =
+        rec.item({"offload.node_params", "N_node", "parameters that the node updates"}, params * *gpus);
+    if (knows_host(given)) {
+      const auto update =
+          rec.apply(host_update_time, {"offload.update", "t_u", ""}, node, host_rate(rec, given));
+      add_fact(f, rec.ledger(), "offload.update", "update", Unit::Time, "at the full rate of the memory");
+      rec.item({"offload.step", "t_opt", "optimizer step, nothing hidden"}, down + update + up);
+    }
+    const auto held =
+        rec.apply(host_state, {"offload.host_memory", "H_node", ""}, node, given.in(rec, kWidth),
+                  given.in(rec, kBuffers), rec.in<Count<Sym>>({"n_node", "nodes", "one"}, 1));
+    if (const auto has = given.number(kHostMemory)) {
+      r.verdict = value_of(held) <= *has ? Verdict::Fits : Verdict::DoesNotFit;
+      r.headline = {"the optimizer takes ", Value{value_of(held), Unit::Traffic}, " of the ",
+                    Value{*has, Unit::Traffic}, " of a node"};
+    }
+  }
+  add_fact(f, rec.ledger(), "offload.up", "up", Unit::Time);
+  add_fact(f, rec.ledger(), "offload.step", "step", Unit::Time);
+  add_fact(f, rec.ledger(), "offload.host_memory", "host_memory", Unit::Traffic);
+  return {"optimizer", "Optimizer on the host", {std::move(f)}};
+}
+
+inline Report answer(Explain& rec, const Given& given, const Planned*) {
+  Report r{"", "Offloading", Verdict::None, {}, {}};
+  if (knows_cast(given)) r.sections.push_back(cast_section(rec, given, r));
+  if (knows_wait(given)) r.sections.push_back(wait_section(rec, given));
+  if (given.has(kParamsUpdated)) r.sections.push_back(optimizer_section(rec, given, r));
+  return r;
+}
+
+}  // namespace detail::offload
+
+inline constexpr Topic kOffload{
+    "offload",
+    "what copies to the host cost, where to cast, and what the host holds",
+    "cast on the host: V/W_host + 3 V/W_mem_host; on the GPU: 3 V/W_mem + 2 V/W_host",
+    detail::offload::kFields,
+    &detail::offload::judge,
+    &detail::offload::answer};
+
+}  // namespace trainplan::study
