@@ -130,7 +130,8 @@ void say_input(study::Given& given, const Field& field, std::string_view text, G
   where.got = clipped(text);
   Said said{.field = &field,
             .giver = giver,
-            .origin = (giver == Giver::File ? where.file + " " : std::string()) + where.pointer};
+            .origin = (giver == Giver::File ? where.file + " " : std::string()) + where.pointer,
+            .text = where.got};
   if (field.says.required || lower(text) != "unknown") {
     if (field.kind == Kind::Word)
       said.word = word(field, text, where);

@@ -55,12 +55,12 @@ inline void complete(const Topic& topic, Given& given, const Planned* plan, Issu
   }
 }
 
-/// "Inputs": every value that the answer rests on, and who gave it.
+/// "Inputs": the values that the answer rests on, and who gave them. What the user gives is there in any case.
 inline Section input_section(const Topic& topic, const Given& given) {
   Table table{"inputs", "", {{"key", "input"}, {"value", "value"}, {"meaning", ""}, {"origin", "from"}}, {}};
   for (const Field* field : topic.fields) {
     const Said* said = given.find(*field);
-    if (said == nullptr) continue;
+    if (said == nullptr || (said->giver <= Giver::Plan && !said->used)) continue;
     const auto row = [&](Cell value) {
       table.rows.push_back(
           {Code{std::string(field->arg.name)}, std::move(value), std::string(field->arg.meaning), said->origin});
