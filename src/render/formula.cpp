@@ -19,7 +19,8 @@ struct Text {
 
 bool is_leaf(const Node& n) { return n.op == Op::Input || n.op == Op::Named || n.op == Op::Literal; }
 bool is_unary(const Node& n) {
-  return n.op == Op::Sqrt || n.op == Op::Log2 || n.op == Op::Ceil || n.op == Op::Floor;
+  return n.op == Op::Sqrt || n.op == Op::Log2 || n.op == Op::Exp || n.op == Op::LambertW ||
+         n.op == Op::Ceil || n.op == Op::Floor;
 }
 
 Dim dim_of(const Tape& tape, const Node& n) { return n.op == Op::Literal ? Dim{} : tape.label(n).dim; }
@@ -32,6 +33,8 @@ double printed_result(const Tape& tape, std::uint32_t node, int digits) {
   const double a = printed_result(tape, n.a, digits);
   if (n.op == Op::Sqrt) return std::sqrt(a);
   if (n.op == Op::Log2) return std::log2(a);
+  if (n.op == Op::Exp) return std::exp(a);
+  if (n.op == Op::LambertW) return lambert_w(a);
   if (n.op == Op::Ceil) return std::ceil(a);
   if (n.op == Op::Floor) return std::floor(a);
   const double b = printed_result(tape, n.b, digits);
@@ -172,6 +175,8 @@ class Writer {
       case Op::Pow: return {"pow(" + write(n.a).text + ", " + write(n.b).text + ")"};
       case Op::Sqrt: return call("sqrt", n);
       case Op::Log2: return call("log2", n);
+      case Op::Exp: return call("exp", n);
+      case Op::LambertW: return call("W0", n);
       case Op::Ceil: return call("ceil", n);
       case Op::Floor: return call("floor", n);
     }

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trainplan/base/lambert.hpp"
+
 namespace formula_evaluator {
 
 using Symbols = std::map<std::string, double>;
@@ -72,6 +74,8 @@ class Parser {
     if (a.size() == 2 && name == "pow") return std::pow(a[0], a[1]);
     if (a.size() == 1 && name == "sqrt") return std::sqrt(a[0]);
     if (a.size() == 1 && name == "log2") return std::log2(a[0]);
+    if (a.size() == 1 && name == "exp") return std::exp(a[0]);
+    if (a.size() == 1 && name == "W0") return trainplan::lambert_w(a[0]);
     if (a.size() == 1 && name == "ceil") return std::ceil(a[0]);
     if (a.size() == 1 && name == "floor") return std::floor(a[0]);
     return fail();

@@ -5,6 +5,8 @@
 #include <compare>
 #include <concepts>
 
+#include "trainplan/base/lambert.hpp"
+
 namespace trainplan {
 
 /// Exponents of the base units: byte, FLOP, second, token, parameter, US dollar. Counts have none.
@@ -116,6 +118,15 @@ template <class N>
 auto log2(Quantity<Dim{}, N> q) {
   using std::log2;
   return Quantity<Dim{}, N>{log2(q.num())};
+}
+template <class N>
+auto exp(Quantity<Dim{}, N> q) {
+  using std::exp;
+  return Quantity<Dim{}, N>{exp(q.num())};
+}
+template <class N>
+auto lambert_w(Quantity<Dim{}, N> q) {
+  return Quantity<Dim{}, N>{lambert_w(q.num())};
 }
 
 /// A sum that starts empty, so that the recorded formula has no leading zero.

@@ -18,6 +18,8 @@
 #include "trainplan/cost/gap.hpp"
 #include "trainplan/cost/gap_norms.hpp"
 #include "trainplan/cost/goodput.hpp"
+#include "trainplan/cost/interval.hpp"
+#include "trainplan/cost/long_run.hpp"
 #include "trainplan/cost/losses.hpp"
 #include "trainplan/cost/low_precision.hpp"
 #include "trainplan/cost/memory.hpp"
@@ -79,6 +81,8 @@ inline constexpr std::array kChapters{
     chapter<GapNormFormulas>("gap-norms", "What is normal for a step"),
     chapter<CheckpointFormulas>("checkpoint", "Checkpoints"),
     chapter<GoodputFormulas>("goodput", "Failures and goodput"),
+    chapter<IntervalFormulas>("interval", "How often to save"),
+    chapter<LongRunFormulas>("long-run", "A run as a whole"),
     chapter<StabilityFormulas>("stability", "Spikes and number formats"),
     chapter<MoneyFormulas>("money", "Time and money"),
     chapter<DiagnosisFormulas>("diagnosis", "What a measurement implies"),

@@ -92,6 +92,8 @@ class Ledger {
         return;
       case Op::Sqrt:
       case Op::Log2:
+      case Op::Exp:
+      case Op::LambertW:
       case Op::Ceil:
       case Op::Floor: visit_operands(n.a, seen); return;
       case Op::Add:

@@ -24,6 +24,8 @@ enum class Op : std::uint8_t {
   Pow,
   Sqrt,
   Log2,
+  Exp,
+  LambertW,
   Ceil,
   Floor
 };
@@ -98,6 +100,8 @@ class Sym {
   friend Sym pow(Sym a, Sym b) { return record(Op::Pow, std::pow(a.value_, b.value_), a, b); }
   friend Sym sqrt(Sym a) { return record(Op::Sqrt, std::sqrt(a.value_), a); }
   friend Sym log2(Sym a) { return record(Op::Log2, std::log2(a.value_), a); }
+  friend Sym exp(Sym a) { return record(Op::Exp, std::exp(a.value_), a); }
+  friend Sym lambert_w(Sym a) { return record(Op::LambertW, trainplan::lambert_w(a.value_), a); }
   friend Sym ceil(Sym a) { return record(Op::Ceil, std::ceil(a.value_), a); }
   friend Sym floor(Sym a) { return record(Op::Floor, std::floor(a.value_), a); }
 };

@@ -29,6 +29,8 @@ TEST_CASE("a traced number computes what a double computes, and each operation i
                       {pow(x, y), 248832, Op::Pow},
                       {sqrt(x), std::sqrt(12.0), Op::Sqrt},
                       {log2(x + y - 1.0), 4, Op::Log2},
+                      {exp(x), std::exp(12.0), Op::Exp},
+                      {lambert_w(x), lambert_w(12.0), Op::LambertW},
                       {ceil(x / y), 3, Op::Ceil},
                       {floor(x / y), 2, Op::Floor}};
   for (const Row& row : rows) {
