@@ -49,7 +49,42 @@ struct StepCost {
   TokensPerSec<N> rate;
 };
 
+/// Whether data-parallel traffic goes on behind work, and gathers of updated weights with it.
+struct DataOverlap {
+  bool traffic = true, gathers = true;
+
+  bool hides(HidesBehind what) const {
+    return traffic && what != HidesBehind::Nothing && (gathers || what != HidesBehind::NextForward);
+  }
+};
+inline DataOverlap data_overlap(const Recipe& r) { return {r.dp_overlap, r.gather_overlap}; }
+
 namespace detail {
+
+/// Data-parallel traffic that shows, and that which hides behind work.
+template <class N>
+struct DataExposure {
+  Sum<Seconds<N>> shown, behind;
+};
+
+/// window(what, behind) is the work that traffic can hide behind, `behind` what hides there already.
+template <class N, class Window>
+DataExposure<N> data_exposure(DataOverlap overlap, const std::array<Seconds<N>, 4>& times,
+                              const std::array<bool, 4>& used, Count<N> layers, Count<N> m, Window window) {
+  DataExposure<N> out;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const auto what = static_cast<HidesBehind>(i);
+    if (!used[i]) continue;
+    if (!overlap.hides(what)) {
+      out.shown.add(1.0 * times[i]);
+      continue;
+    }
+    const Seconds<N> work = window(what, out.behind);
+    out.shown.add(exposed_window(times[i], work, what == HidesBehind::Compute ? layers * m : layers));
+    out.behind.add(min(times[i], work));
+  }
+  return out;
+}
 
 /// Data-parallel traffic that no work hides, and what that behind work costs the work. A window is the time
 /// that the pace-making stage takes, whatever it spends it on: were it the kernels alone, faster ones could
@@ -63,35 +98,18 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
   using N = typename R::Num;
   const auto with = [&](Seconds<N> window, Seconds<N> wait) { return host.any ? window + wait : window; };
   const auto all = host.any ? pipe.slowest + host.forward + host.backward : pipe.slowest;
-  const auto time = [&](HidesBehind what) { return comm.data_behind[static_cast<std::size_t>(what)]; };
-  Sum<Seconds<N>> shown;
-  Sum<Seconds<N>> behind;
-  const auto hide = [&](HidesBehind what, Seconds<N> window, Count<N> pieces) {
-    shown.add(exposed_window(time(what), window, pieces));
-    behind.add(min(time(what), window));
+  const auto window = [&](HidesBehind what, const Sum<Seconds<N>>& taken) {
+    if (what == HidesBehind::LastBackward)
+      return rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"},
+                      with(pipe.slowest * 2.0 / 3.0, host.backward));
+    if (what == HidesBehind::NextForward)
+      return rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"},
+                      with(pipe.slowest / 3.0, host.forward));
+    return rec.item({"step.window_all", "t_win", "all micro-batches, less what other traffic hides behind"},
+                    taken.empty() ? m * all : m * all - taken.total());
   };
-  for (std::size_t i = 0; i < comm.used.size(); ++i) {
-    const auto what = static_cast<HidesBehind>(i);
-    if (!comm.used[i]) continue;
-    const bool alone = what == HidesBehind::NextForward && !problem.recipe.gather_overlap;
-    if (!problem.recipe.dp_overlap || what == HidesBehind::Nothing || alone)
-      shown.add(1.0 * time(what));
-    else if (what == HidesBehind::LastBackward)
-      hide(what,
-           rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"},
-                    with(pipe.slowest * 2.0 / 3.0, host.backward)),
-           layers);
-    else if (what == HidesBehind::NextForward)
-      hide(what,
-           rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"},
-                    with(pipe.slowest / 3.0, host.forward)),
-           layers);
-    else
-      hide(what,
-           rec.item({"step.window_all", "t_win", "all micro-batches, less what other traffic hides behind"},
-                    behind.empty() ? m * all : m * all - behind.total()),
-           layers * m);
-  }
+  auto [shown, behind] =
+      data_exposure(data_overlap(problem.recipe), comm.data_behind, comm.used, layers, m, window);
   if (!behind.empty())
     shown.add(rec.item(
         {"step.overlap_slowdown", "t_slow_dp", "compute slowed by the traffic behind it"},

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "trainplan/spec/forecast.hpp"
 #include "trainplan/spec/framework.hpp"
 #include "trainplan/spec/gap.hpp"
 
@@ -92,7 +93,8 @@ struct RunSpec {
   std::optional<double> memory_margin, tokens;  // fraction of the gate; token budget of the whole run
   std::optional<double> confidence;  // share of runs that ranges hold, against whose ends limits stand
   Limits limits;
-  GapSpec gap;  // a measured step of this run; read by `gap` alone
+  GapSpec gap;            // a measured step of this run; read by `gap` alone
+  ForecastSpec forecast;  // what a forecast is asked with; read by `forecast` alone
 };
 
 }  // namespace trainplan
