@@ -58,6 +58,14 @@ void read_accelerator(const Reader& in, Accelerator& a, Issues& issues) {
   a.in_switch_reduction = scale_up.boolean("in_switch_reduction").value_or(a.in_switch_reduction);
 }
 
+std::optional<Accelerator> accelerator_of(const Document& doc, Issues& issues) {
+  const std::size_t first = issues.all().size();
+  Accelerator a;
+  a.id = a.name = config_name(doc.origin);
+  read_accelerator(Reader(doc, issues), a, issues);
+  return errors_since(issues, first) ? std::nullopt : std::optional(std::move(a));
+}
+
 /// Whether a shipped accelerator may be meant by this name: "H100" is a beginning of "H100 SXM5 80GB".
 bool may_be(const Shipped& s, const std::string& name) {
   constexpr std::size_t kShortestName = 4;
@@ -209,14 +217,13 @@ std::optional<Checked<ClusterSpec>> load_cluster_text(std::string_view text, std
 
 std::optional<Accelerator> load_accelerator_text(std::string_view text, std::string_view file,
                                                  Issues& issues) {
-  const std::size_t first = issues.all().size();
   const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
-  if (!doc) return std::nullopt;
-  Accelerator a;
-  a.id = config_name(file);
-  a.name = a.id;
-  read_accelerator(Reader(*doc, issues), a, issues);
-  return errors_since(issues, first) ? std::nullopt : std::optional(std::move(a));
+  return doc ? accelerator_of(*doc, issues) : std::nullopt;
+}
+
+std::optional<Accelerator> load_accelerator(std::string_view name_or_path, Issues& issues) {
+  const auto doc = find_config("accelerators", name_or_path, issues);
+  return doc ? accelerator_of(*doc, issues) : std::nullopt;
 }
 
 }  // namespace trainplan

@@ -1,6 +1,7 @@
 #include "trainplan/io/load_study.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,7 +31,8 @@ std::optional<double> number(const Field& field, std::string_view text, Issue& o
   const std::string hint = "try " + std::string(field.says.example);
   const Measure m = parse_quantity(text, field.dim);
   if (!m) {
-    refuse(out, "quantity", "be " + example_of(field.dim) + "; this " + m.error, hint);
+    const char* device = field.says.device != nullptr ? ", or the name of an accelerator" : "";
+    refuse(out, "quantity", "be " + example_of(field.dim) + device + "; this " + m.error, hint);
     return std::nullopt;
   }
   if (m.value >= field.arg.lo && m.value <= field.arg.hi) return m.value;
@@ -42,13 +44,25 @@ std::optional<double> number(const Field& field, std::string_view text, Issue& o
   return std::nullopt;
 }
 
+/// The accelerator that a value names, where the field takes one and the figure is known.
+std::optional<Accelerator> device_of(const Field& field, std::string_view text) {
+  const bool name = !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0;
+  if (field.says.device == nullptr || !name) return std::nullopt;
+  Issues ignored;
+  auto found = load_accelerator(text, ignored);
+  return found && ((*found).*field.says.device).known ? found : std::nullopt;
+}
+
 /// Nothing after a mistake.
-std::vector<double> numbers(const Field& field, std::string_view text, Issue& out) {
+std::vector<double> numbers(const Field& field, std::string_view text, Said& said, Issue& out) {
   std::vector<double> values;
   for (std::size_t from = 0; from <= text.size();) {
     const std::size_t end =
         field.kind == Kind::List ? std::min(text.find(',', from), text.size()) : text.size();
-    const auto value = number(field, text.substr(from, end - from), out);
+    const auto device = device_of(field, text.substr(from, end - from));
+    const auto value = device ? std::optional(((*device).*field.says.device).value)
+                              : number(field, text.substr(from, end - from), out);
+    said.names.push_back(device ? device->id : std::string());
     if (!value) return {};
     values.push_back(*value);
     from = end + 1;
@@ -96,6 +110,19 @@ void read_key(const Reader& in, const std::string& key, const nlohmann::json& va
               "try " + std::string(field->says.example));
 }
 
+void read_study(const Document& doc, const Topic& topic, study::Given& given, Issues& issues) {
+  const std::size_t first = issues.all().size();
+  const Reader in(doc, issues);
+  given.file = doc.origin;
+  for (const auto& [key, value] : doc.root.items()) {
+    if (key.starts_with('_') || value.is_null()) continue;
+    if (in.full()) break;
+    read_key(in, key, value, topic, given, issues);
+  }
+  const Document* const documents[] = {&doc};
+  place_issues(documents, issues, first);
+}
+
 }  // namespace
 
 void say_input(study::Given& given, const Field& field, std::string_view text, Giver giver, Issues& issues,
@@ -109,25 +136,20 @@ void say_input(study::Given& given, const Field& field, std::string_view text, G
     if (field.kind == Kind::Word)
       said.word = word(field, text, where);
     else
-      said.values = numbers(field, text, where);
+      said.values = numbers(field, text, said, where);
   }
   if (!where.rule.empty()) issues.add(std::move(where));
   given.say(std::move(said));
 }
 
 void load_study(std::string_view name_or_path, const Topic& topic, study::Given& given, Issues& issues) {
-  const std::size_t first = issues.all().size();
-  const auto doc = find_config("studies", name_or_path, issues);
-  if (!doc) return;
-  const Reader in(*doc, issues);
-  given.file = doc->origin;
-  for (const auto& [key, value] : doc->root.items()) {
-    if (key.starts_with('_') || value.is_null()) continue;
-    if (in.full()) break;
-    read_key(in, key, value, topic, given, issues);
-  }
-  const Document* const documents[] = {&*doc};
-  place_issues(documents, issues, first);
+  if (const auto doc = find_config("studies", name_or_path, issues)) read_study(*doc, topic, given, issues);
+}
+
+void load_study_text(std::string_view text, std::string_view file, const Topic& topic, study::Given& given,
+                     Issues& issues) {
+  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
+  if (doc) read_study(*doc, topic, given, issues);
 }
 
 study::Shelf load_shelf(Issues& issues) {

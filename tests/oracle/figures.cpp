@@ -13,6 +13,7 @@
 #include "trainplan/io/units.hpp"
 #include "trainplan/sim/clock.hpp"
 #include "trainplan/sim/saves.hpp"
+#include "trainplan/study/chosen_experts.hpp"
 
 namespace figures {
 namespace {
@@ -107,16 +108,39 @@ Value File::anchor(const std::string& id) const {
 
 namespace {
 
+Value accelerator_figure(const Accelerator& a, const std::string& name) {
+  if (name == "bf16_dense") return {a.bf16_dense.value, kFlops - kSeconds};
+  if (name == "memory") return {a.memory.value, kBytes};
+  if (name == "memory_bandwidth") return {a.memory_bandwidth.value, kBytes - kSeconds};
+  if (name == "scale_up_bandwidth") return {a.scale_up_bandwidth.value, kBytes - kSeconds};
+  if (name == "host_link") return {a.host_link.value, kBytes - kSeconds};
+  refuse("no such figure: " + name);
+}
+
+Value accelerator_figure(const std::string& accelerator, const std::string& name) {
+  Issues issues;
+  const auto a = load_accelerator(accelerator, issues);
+  if (!a) refuse("no such accelerator: " + accelerator);
+  return accelerator_figure(*a, name);
+}
+
 /// A figure of a shipped cluster, the one that its ledgers start from.
 Value cluster_figure(const std::string& cluster, const std::string& name) {
   Issues issues;
   const auto c = load_cluster(cluster, issues);
   if (!c) refuse("no such cluster: " + cluster);
-  if (name == "bf16_dense") return {(*c)->accelerator.bf16_dense.value, kFlops - kSeconds};
-  if (name == "scale_up_bandwidth") return {(*c)->accelerator.scale_up_bandwidth.value, kBytes - kSeconds};
+  if (name == "nodes") return {static_cast<double>((*c)->nodes), kCount, true};
   if (name == "nic_per_gpu") return {(*c)->nic_per_gpu.value, kBytes - kSeconds};
+  if (name == "pcie") return {(*c)->pcie.value, kBytes - kSeconds};
   if (name == "price") return {(*c)->price.value, kUsd - kSeconds};
-  refuse("no such figure: " + name);
+  return accelerator_figure((*c)->accelerator, name);
+}
+
+/// The expert, counted from 1, that comes last among those that a router chooses.
+Value last_chosen(const json& via) {
+  const std::vector<double> scores = via.at("of");
+  const auto chosen = study::chosen_experts(scores, via.at("chosen"));
+  return {static_cast<double>(chosen.back() + 1), kCount, true};
 }
 
 Value published_mtbf(const std::string& id) {
@@ -191,6 +215,8 @@ Value File::evaluate(const json& via) {
   if (via.contains("failures")) return published_mtbf(via.at("failures"));
   if (via.contains("anchor")) return anchor(via.at("anchor"));
   if (via.contains("timeline")) return metric(via);
+  if (via.contains("chosen")) return last_chosen(via);
+  if (via.contains("accelerator")) return accelerator_figure(via.at("accelerator"), via.at("figure"));
   if (via.contains("figure")) return cluster_figure(via.at("cluster"), via.at("figure"));
   const LineItem& item = cases_.item(via.at("case"), via.value("stage", 0), via.at("item"));
   return {item.value, item.dim};

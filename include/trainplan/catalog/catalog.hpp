@@ -9,6 +9,7 @@
 
 #include "trainplan/cost/activations.hpp"
 #include "trainplan/cost/allocations.hpp"
+#include "trainplan/cost/capacity.hpp"
 #include "trainplan/cost/cast.hpp"
 #include "trainplan/cost/checkpoint.hpp"
 #include "trainplan/cost/comm.hpp"
@@ -26,11 +27,17 @@
 #include "trainplan/cost/low_precision.hpp"
 #include "trainplan/cost/memory.hpp"
 #include "trainplan/cost/money.hpp"
+#include "trainplan/cost/number_formats.hpp"
 #include "trainplan/cost/offload.hpp"
+#include "trainplan/cost/overlap.hpp"
 #include "trainplan/cost/params.hpp"
+#include "trainplan/cost/phases.hpp"
+#include "trainplan/cost/reinforcement.hpp"
 #include "trainplan/cost/reshard.hpp"
 #include "trainplan/cost/rules_of_thumb.hpp"
+#include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/cost/saving.hpp"
+#include "trainplan/cost/scaling.hpp"
 #include "trainplan/cost/schedule.hpp"
 #include "trainplan/cost/schedule_bounds.hpp"
 #include "trainplan/cost/sensitivity.hpp"
@@ -66,6 +73,7 @@ inline constexpr std::array kChapters{
     chapter<StateFormulas>("state", "Training state"),
     chapter<ActivationFormulas>("activations", "Activations"),
     chapter<MemoryFormulas>("memory", "Memory of a GPU"),
+    chapter<PhaseFormulas>("phases", "Memory of phases in a row"),
     chapter<AllocationFormulas>("allocations", "Single requests"),
     chapter<LowPrecisionFormulas>("low_precision", "Products in 8 or 4 bits"),
     chapter<OffloadFormulas>("offload", "Host memory, buckets, experts"),
@@ -74,11 +82,13 @@ inline constexpr std::array kChapters{
     chapter<ComputeFormulas>("compute", "FLOPs and utilisation"),
     chapter<CommFormulas>("comm", "Communication"),
     chapter<ExpertFormulas>("experts", "Routed experts"),
+    chapter<CapacityFormulas>("capacity", "Capacity of experts"),
     chapter<ScheduleFormulas>("schedule", "Pipeline schedule"),
     chapter<ScheduleBoundFormulas>("schedule-bounds", "Bounds of pipeline schedules"),
     chapter<KernelFormulas>("kernels", "Kernels"),
     chapter<LinkFormulas>("links", "Links"),
     chapter<LayerTrafficFormulas>("layer-traffic", "Communication of a layer"),
+    chapter<OverlapFormulas>("overlap", "Buckets and gaps"),
     chapter<PipelineFormulas>("pipeline", "Time of a pipeline"),
     chapter<StepFormulas>("step", "Step time"),
     chapter<ConfidenceFormulas>("confidence", "How sure a prediction is"),
@@ -90,12 +100,15 @@ inline constexpr std::array kChapters{
     chapter<SavingFormulas>("saving", "Writers and kept checkpoints"),
     chapter<ReshardFormulas>("reshard", "Checkpoints on another layout"),
     chapter<GoodputFormulas>("goodput", "Failures and goodput"),
+    chapter<NumberFormatFormulas>("number-formats", "Number formats"),
     chapter<IntervalFormulas>("interval", "How often to save"),
     chapter<LongRunFormulas>("long-run", "A run as a whole"),
     chapter<FailureFormulas>("failures", "Counts and costs of failures"),
     chapter<StragglerFormulas>("straggler", "Stragglers"),
     chapter<SupplyFormulas>("supply", "Supply of data"),
     chapter<StabilityFormulas>("stability", "Spikes and number formats"),
+    chapter<ScalingFormulas>("scaling", "More GPUs for one run"),
+    chapter<ReinforcementFormulas>("reinforcement", "Reinforcement learning"),
     chapter<MoneyFormulas>("money", "Time and money"),
     chapter<DiagnosisFormulas>("diagnosis", "What a measurement implies"),
 };

@@ -25,6 +25,12 @@ inline constexpr Formula recompute_flops_products{
     std::array{Arg{"params", "N_re", "parameters whose products run again"}},
     []<class N>(Params<N> params) { return as<kFlops - kTokens>(2.0 * params); }};
 
+inline constexpr Formula gated_product_flops{
+    "gated_product_flops", "multiplications that rebuild the input of the last product of a gated MLP",
+    Source{"shazeer-2020", "section 2: one for each element of the product of gate and up projection"},
+    std::array{Arg{"tokens", "T", "tokens"}, Arg{"width", "f", "width of the MLP"}},
+    []<class N>(Tokens<N> tokens, Count<N> width) { return as<kFlops - kTokens>(width) * tokens; }};
+
 namespace detail {
 
 /// Weights whose products selective recompute repeats for a token. Of named modules: MLP, experts and shared

@@ -29,7 +29,7 @@ enum class Kind : unsigned char { One, List, Word };
 
 /// What a field may have beside its name. example: as one would type it. otherwise and why: what holds when
 /// nothing gives it, and on what ground. of_plan: where a plan gives it. words: the choices of a word; none:
-/// any text.
+/// any text. device: the figure that the name of an accelerator stands for.
 struct FieldSays {
   std::string_view example;
   bool required = false;
@@ -38,6 +38,7 @@ struct FieldSays {
   std::optional<double> (*of_plan)(const Planned&) = nullptr;
   std::optional<Unit> unit{};  // how it is shown, where its dimension does not say
   std::span<const std::string_view> words{};
+  Figure Accelerator::* device = nullptr;
 };
 
 /// arg.name is the key of a file; on the command line '-' stands for '_'. Range in base units.

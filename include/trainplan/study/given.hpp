@@ -19,13 +19,15 @@ namespace trainplan::study {
 /// Who gave a value: the last one wins.
 enum class Giver : unsigned char { Default, Plan, File, Option };
 
-/// Values in base units, or a word. Neither: said to be unknown. origin: "--mean", "slow.json /mean", "plan".
-/// text: as it was typed. used: the answer has asked for it.
+/// Values in base units, or a word. Neither: said to be unknown. names: of the accelerators that stand for the
+/// values, empty where a value is a number. origin: "--mean", "slow.json /mean", "plan". text: as it was typed.
+/// used: the answer has asked for it.
 struct Said {
   const Field* field = nullptr;
   Giver giver = Giver::Option;
   std::vector<double> values{};
   std::string word{}, origin{}, text{};
+  std::vector<std::string> names{};
   mutable bool used = false;
 
   bool known() const { return !values.empty() || !word.empty(); }
@@ -89,6 +91,11 @@ class Given {
   /// The bare number, where a decision rests on it.
   std::optional<double> number(const Field& field) const {
     return has(field) ? std::optional(use(field).values.front()) : std::nullopt;
+  }
+  /// Of the accelerator that value stands for; empty without one.
+  std::string_view name_of(const Field& field, std::size_t i) const {
+    const Said* said = find(field);
+    return said != nullptr && i < said->names.size() ? std::string_view(said->names[i]) : std::string_view();
   }
   std::string_view word(const InputWord& input) const {
     return has(input) ? std::string_view(use(input).word) : std::string_view();

@@ -26,6 +26,10 @@ constexpr bool kRounds = requires(A a) {
   ceil(a);
 };
 template <class A>
+constexpr bool kHasExponential = requires(A a) {
+  exp(a);
+};
+template <class A>
 constexpr bool kHasLogarithm = requires(A a) {
   log2(a);
 };
@@ -75,6 +79,7 @@ static_assert(kRounds<Count<>> && !kRounds<Bytes<>>);
 
 // Powers and logarithms are of counts.
 static_assert(kHasLogarithm<Count<>> && !kHasLogarithm<Bytes<>>);
+static_assert(kHasExponential<Count<>> && !kHasExponential<Seconds<>>);
 static_assert(kRaises<Count<>, Count<>> && !kRaises<Bytes<>, Count<>> && !kRaises<Count<>, Seconds<>>);
 
 // as is the one door between dimensions.
@@ -112,5 +117,6 @@ TEST_CASE("functions of quantities") {
   CHECK(floor(Count<>{1.75}).num() == 1);
   CHECK(pow(Count<>{1.5}, Count<>{3}).num() == 3.375);
   CHECK(log2(Count<>{128}).num() == 7);
+  CHECK(exp(Count<>{1}).num() == std::exp(1.0));
   CHECK(as<kTokens>(Count<>{8192}).num() == 8192);
 }

@@ -82,7 +82,7 @@ TEST_CASE("parentheses stand only where they are needed") {
   CHECK(x.symbols(fmax(a + b, c)) == "max(a + b, c)");
   CHECK(x.symbols(fmin(a, b) * sqrt(ceil(a / b)) - floor(c)) == "min(a, b) × sqrt(ceil(a / b)) - floor(c)");
   CHECK(x.symbols(a * pow(b + c, a / b) - log2(a * b)) == "a × pow(b + c, a / b) - log2(a × b)");
-  CHECK(x.numbers(pow(b, c) + log2(c)) == "pow(3, 2) + log2(2)");
+  CHECK(x.numbers(pow(b, c) + log2(c) - exp(b)) == "pow(3, 2) + log2(2) - exp(3)");
 }
 
 TEST_CASE("neutral zeros and ones are left out, others are not") {
@@ -204,7 +204,7 @@ class Maker {
   }
   Sym step() {
     const Sym a = any(), b = any();
-    switch (below(12)) {
+    switch (below(13)) {
       case 0: return a + b;
       case 1: return a - b;
       case 2: return a * b;
@@ -216,6 +216,7 @@ class Maker {
       case 8: return std::fabs(a.value()) < 1e9 ? floor(a) : a;
       case 9: return a.value() > 2 ? log2(a) : a;
       case 10: return a.value() > 0 && a.value() < 1e6 && std::fabs(b.value()) < 3 ? pow(a, b) : a;
+      case 11: return std::fabs(a.value()) < 20 ? exp(a) : a;
       default: {
         const std::string name = "y" + std::to_string(symbols.size());
         symbols[name] = a.value();
