@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study::detail::checkpoint {
@@ -74,44 +75,38 @@ inline constexpr std::array<const Field*, 17> kFields{
 /// Asynchronous saving is asked about, and everything for it is known.
 inline bool knows_events(const Given& g) { return g.has(kCopy) && g.has(kInterval) && g.has(kStorage); }
 
-inline Issue at(const Given& given, const Field& field, std::string rule, std::string must,
-                std::string hint) {
-  Issue issue = given.place(field);
-  issue.rule = std::move(rule);
-  issue.must = std::move(must);
-  issue.hint = std::move(hint);
-  return issue;
-}
-
 /// A word that names a shipped framework, or none.
 inline void judge_framework(const Given& given, const InputWord& field, Issues& issues) {
   if (!given.has(field) || given.shelf == nullptr || given.shelf->framework(given.word(field)) != nullptr)
     return;
   std::string all;
   for (const FrameworkProfile& f : given.shelf->frameworks) all.append(all.empty() ? "" : ", ").append(f.id);
-  issues.add(at(given, field, "choice", "be " + all, "see trainplan list frameworks"));
+  refuse(issues, given, field, "choice", "be " + all, "see trainplan list frameworks");
 }
+
+inline constexpr std::array<const Field*, 5> kWhole{&kGpus, &kCopies, &kNodes, &kKeepLast, &kBuffers};
 
 inline void judge(const Given& given, Issues& issues) {
   constexpr double kMostSaves = 1e5;
+  judge_whole(given, kWhole, issues);
   judge_framework(given, kFramework, issues);
   if (!given.has(kBytesSaved) && !given.has(kParamsOfModel))
-    issues.add(at(given, kParamsOfModel, "missing",
-                  "be given: parameters of the model, or --bytes of a checkpoint",
-                  "try --params 8.19B, or name a model and a cluster"));
+    refuse(issues, given, kParamsOfModel, "missing",
+           "be given: parameters of the model, or --bytes of a checkpoint",
+           "try --params 8.19B, or name a model and a cluster");
   if (given.has(kCopy) && !(given.has(kInterval) && given.has(kStorage)))
-    issues.add(at(given, given.has(kInterval) ? static_cast<const Field&>(kStorage) : kInterval, "missing",
-                  "be given with --copy: asynchronous saving is a matter of both rates",
-                  "try --storage 7GB/s --interval 20s"));
+    refuse(issues, given, given.has(kInterval) ? static_cast<const Field&>(kStorage) : kInterval, "missing",
+           "be given with --copy: asynchronous saving is a matter of both rates",
+           "try --storage 7GB/s --interval 20s");
   if (given.has(kFailure) && !given.has(kCopy))
-    issues.add(at(given, kCopy, "missing", "be given with --failure", "try --copy 0.5s"));
+    refuse(issues, given, kCopy, "missing", "be given with --failure", "try --copy 0.5s");
   if (!given.has(kInterval)) return;
   const double interval = *given.number(kInterval);
   if (given.has(kCopy) && interval <= *given.number(kCopy))
-    issues.add(at(given, kInterval, "interval", "be longer than the copy of a snapshot", "try a longer one"));
+    refuse(issues, given, kInterval, "interval", "be longer than the copy of a snapshot", "try a longer one");
   if (given.has(kFailure) && *given.number(kFailure) / interval > kMostSaves)
-    issues.add(
-        at(given, kFailure, "range", "come within 100,000 intervals", "try a failure in the first days"));
+    refuse(issues, given, kFailure, "range", "come within 100,000 intervals",
+           "try a failure in the first days");
 }
 
 }  // namespace trainplan::study::detail::checkpoint

@@ -10,6 +10,7 @@
 
 #include "trainplan/cost/packing.hpp"
 #include "trainplan/cost/supply.hpp"
+#include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study {
@@ -61,27 +62,24 @@ inline constexpr std::array<const Field*, 15> kFields{
 inline bool knows_step(const Given& g) { return g.has(kBatch) && g.has(kStep); }
 inline bool knows_deadline(const Given& g) { return g.has(kTokensOfRun) && g.has(kTime) && g.has(kSequence); }
 
-inline Issue at(const Given& given, const Field& field, std::string must, std::string hint) {
-  Issue issue = given.place(field);
-  issue.rule = issue.got.empty() ? "missing" : "range";
-  issue.must = std::move(must);
-  issue.hint = std::move(hint);
-  return issue;
-}
+inline constexpr std::array<const Field*, 7> kWhole{&kBatch,   &kWorkers, &kPaused, &kHandedOut,
+                                                    &kTrained, &kRanks,   &kLengths};
 
 inline void judge(const Given& given, Issues& issues) {
+  judge_whole(given, kWhole, issues);
   if (!knows_step(given) && !knows_deadline(given) && !given.has(kLengths) && !given.has(kKept) &&
       !given.has(kHandedOut))
-    issues.add(at(given, kBatch, "be given with --step, or --tokens, --time and --sequence, or --lengths",
-                  "try --global-batch 384 --step 52.8s"));
+    refuse(issues, given, kBatch, "missing",
+           "be given with --step, or --tokens, --time and --sequence, or --lengths",
+           "try --global-batch 384 --step 52.8s");
   if (given.has(kWorkers) && !given.has(kRate))
-    issues.add(at(given, kRate, "be given with --workers", "try --rate 2/s"));
+    refuse(issues, given, kRate, "missing", "be given with --workers", "try --rate 2/s");
   if (given.has(kPaused) && given.has(kWorkers) && *given.number(kPaused) > *given.number(kWorkers))
-    issues.add(at(given, kPaused, "be at most --workers", "try --paused 1"));
+    refuse(issues, given, kPaused, "range", "be at most --workers", "try --paused 1");
   if (given.has(kKept) && given.has(kSequence) && *given.number(kKept) >= *given.number(kSequence))
-    issues.add(at(given, kKept, "be below the sequence length", "try --kept 2000"));
+    refuse(issues, given, kKept, "range", "be below the sequence length", "try --kept 2000");
   if (given.has(kHandedOut) && given.has(kTrained) && *given.number(kTrained) > *given.number(kHandedOut))
-    issues.add(at(given, kTrained, "be at most --handed-out", "try a batch that was handed out"));
+    refuse(issues, given, kTrained, "range", "be at most --handed-out", "try a batch that was handed out");
 }
 
 /// What training takes: by the step where it is known, else by the deadline.

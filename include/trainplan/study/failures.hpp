@@ -13,6 +13,7 @@
 #include "trainplan/cost/failures.hpp"
 #include "trainplan/cost/goodput.hpp"
 #include "trainplan/cost/spares.hpp"
+#include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study {
@@ -48,18 +49,17 @@ inline constexpr std::array<const Field*, 8> kFields{&kGpus,       &kGpuMtbf, &k
 
 inline bool knows_count(const Given& g) { return g.has(kFailures) && g.has(kTime); }
 
+inline constexpr std::array<const Field*, 3> kWhole{&kGpus, &kFailures, &kReplica};
+
 inline void judge(const Given& given, Issues& issues) {
-  const auto add = [&](const Field& field, std::string must, std::string hint) {
-    Issue issue = given.place(field);
-    issue.rule = issue.got.empty() ? "missing" : "range";
-    issue.must = std::move(must);
-    issue.hint = std::move(hint);
-    issues.add(std::move(issue));
-  };
-  if (given.has(kFailures) && !given.has(kTime)) add(kTime, "be given with --failures", "try --time 54d");
+  judge_whole(given, kWhole, issues);
+  if (given.has(kFailures) && !given.has(kTime))
+    refuse(issues, given, kTime, "missing", "be given with --failures", "try --time 54d");
   if (given.has(kReplica) && *given.number(kReplica) > *given.number(kGpus))
-    add(kReplica, "be at most the GPUs of the job", "try the GPUs of one data parallel replica");
-  if (given.has(kReplica) && !given.has(kAway)) add(kAway, "be given with --replica", "try --away 20min");
+    refuse(issues, given, kReplica, "range", "be at most the GPUs of the job",
+           "try the GPUs of one data parallel replica");
+  if (given.has(kReplica) && !given.has(kAway))
+    refuse(issues, given, kAway, "missing", "be given with --replica", "try --away 20min");
 }
 
 /// What a count says about the mean; no failure leaves it open upwards.

@@ -9,6 +9,7 @@
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/memory.hpp"
 #include "trainplan/cost/offload.hpp"
+#include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study {
@@ -73,15 +74,15 @@ inline bool knows_host(const Given& g) { return g.has(kHost) || (g.has(kChannels
 inline bool knows_cast(const Given& g) { return g.has(kGradients) && knows_host(g) && g.has(kGpu); }
 inline bool knows_wait(const Given& g) { return g.has(kUp) && g.has(kWindow); }
 
+inline constexpr std::array<const Field*, 2> kWhole{&kChannels, &kGpus};
+
 inline void judge(const Given& given, Issues& issues) {
+  judge_whole(given, kWhole, issues);
   if (knows_cast(given) || knows_wait(given) || given.has(kParamsUpdated)) return;
-  Issue issue = given.place(kGradients);
-  issue.rule = "missing";
-  issue.must =
-      "be given with --host and --gpu, for the cast; or --up and --window, for a wait; or --params, for "
-      "the optimizer step";
-  issue.hint = "try --gradients 96MiB --host 307.2GB/s --gpu 1008GB/s";
-  issues.add(std::move(issue));
+  refuse(issues, given, kGradients, "missing",
+         "be given with --host and --gpu, for the cast; or --up and --window, for a wait; or --params, for "
+         "the optimizer step",
+         "try --gradients 96MiB --host 307.2GB/s --gpu 1008GB/s");
 }
 
 inline BytesPerSec<Sym> host_rate(Explain& rec, const Given& given) {

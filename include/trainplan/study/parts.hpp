@@ -39,6 +39,13 @@ inline void refuse(Issues& issues, const Given& given, const Field& field, std::
   issues.add(std::move(issue));
 }
 
+/// The same about the value as it was typed.
+inline void refuse(Issues& issues, const Given& given, const Field& field, std::string rule, std::string must,
+                   std::string hint) {
+  std::string typed = given.place(field).got;
+  refuse(issues, given, field, std::move(rule), std::move(typed), std::move(must), std::move(hint));
+}
+
 /// Counts of things that come whole: experts, ranks, GPUs.
 inline void judge_whole(const Given& given, std::span<const Field* const> fields, Issues& issues) {
   for (const Field* field : fields) {

@@ -53,26 +53,27 @@ inline std::vector<Degree> changed(const Layout& a, const Layout& b) {
   return out;
 }
 
+inline constexpr std::array<const Field*, 3> kWhole{&kGpusPerNode, &kRows, &kColumns};
+
 inline void judge(const Given& given, Issues& issues) {
+  judge_whole(given, kWhole, issues);
   checkpoint::judge_framework(given, kFramework, issues);
   bool good = true;
   for (const InputWord* field : {&kOld, &kNew}) {
     if (layout(given, *field)) continue;
     good = false;
     const bool spelled = layout_of(given.word(*field)).has_value();
-    Issue issue = checkpoint::at(
-        given, *field, "layout",
-        spelled ? "leave a whole dp: GPUs of the nodes / (tp x pp x cp)"
-                : "be degrees from tp, pp, cp, dp, ep, or nodes, separated by ','",
-        spelled ? "try another number of nodes, or smaller degrees" : "try tp4,pp2,dp16 or nodes16");
-    issues.add(std::move(issue));
+    refuse(issues, given, *field, "layout",
+           spelled ? "leave a whole dp: GPUs of the nodes / (tp x pp x cp)"
+                   : "be degrees from tp, pp, cp, dp, ep, or nodes, separated by ','",
+           spelled ? "try another number of nodes, or smaller degrees" : "try tp4,pp2,dp16 or nodes16");
   }
   if (good && changed(*layout(given, kOld), *layout(given, kNew)).empty())
-    issues.add(checkpoint::at(given, kNew, "layout", "differ from the old layout",
-                              "try another tp, pp, dp or number of nodes"));
+    refuse(issues, given, kNew, "layout", "differ from the old layout",
+           "try another tp, pp, dp or number of nodes");
   if (given.has(kRows) != given.has(kColumns))
-    issues.add(checkpoint::at(given, given.has(kRows) ? kColumns : kRows, "missing",
-                              "be given: rows and columns go together", "try --rows 12288 --columns 4096"));
+    refuse(issues, given, given.has(kRows) ? kColumns : kRows, "missing",
+           "be given: rows and columns go together", "try --rows 12288 --columns 4096");
 }
 
 inline std::string degree_text(const Layout& l) {

@@ -10,6 +10,7 @@
 #include "trainplan/cost/goodput.hpp"
 #include "trainplan/cost/long_run.hpp"
 #include "trainplan/cost/stability.hpp"
+#include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study {
@@ -61,13 +62,10 @@ inline bool knows_rates(const Given& given) {
 /// One of the two questions must be complete.
 inline void judge(const Given& given, Issues& issues) {
   if (knows_interval(given) || knows_rates(given)) return;
-  Issue issue = given.place(kInterval);
-  issue.rule = "missing";
-  issue.must =
-      "be given with --step, or steps between saves as --interval-steps, for the cost of a spike; or "
-      "--save, --mtbf and --spike-mtbf, for the interval";
-  issue.hint = "try --interval 210s --step 4.75s";
-  issues.add(std::move(issue));
+  refuse(issues, given, kInterval, "missing",
+         "be given with --step, or steps between saves as --interval-steps, for the cost of a spike; or "
+         "--save, --mtbf and --spike-mtbf, for the interval",
+         "try --interval 210s --step 4.75s");
 }
 
 /// Steps between saves, said or from the two times.

@@ -9,6 +9,7 @@
 #include "trainplan/cost/failures.hpp"
 #include "trainplan/cost/gap_norms.hpp"
 #include "trainplan/cost/straggler.hpp"
+#include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study {
@@ -51,6 +52,10 @@ inline constexpr Input<kSeconds> kRecovery{
 
 inline constexpr std::array<const Field*, 7> kFields{&kMean, &kSpread,   &kRanks,   &kOverhead,
                                                      &kSlow, &kInterval, &kRecovery};
+
+inline constexpr std::array<const Field*, 1> kWhole{&kRanks};
+
+inline void judge(const Given& given, Issues& issues) { judge_whole(given, kWhole, issues); }
 
 struct Steps {
   Seconds<Sym> step, slow, redistributed;
@@ -141,7 +146,7 @@ inline constexpr Topic kStraggler{"straggler",
                                   "what waiting for the slowest rank costs: wait, redistribute or evict",
                                   "step = mean + sigma E_max(n) + overhead, of n independent normal ranks",
                                   detail::straggler::kFields,
-                                  nullptr,
+                                  &detail::straggler::judge,
                                   &detail::straggler::answer};
 
 }  // namespace trainplan::study
