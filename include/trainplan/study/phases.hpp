@@ -51,6 +51,9 @@ inline constexpr std::array<const Field*, 11> kFields{
 
 inline constexpr std::array<std::string_view, 4> kNames{"train", "weights", "cache", "shared"};
 
+/// The shape of the model counts where its tokens give the cache.
+inline constexpr std::array kParts{kCachePart};
+
 struct Order {
   std::string_view key, title, changes;
 };
@@ -150,6 +153,8 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
     courses.push_back(std::move(course.moments));
   }
   Report r{"", "Memory of phases in a row", verdict_of(given, least), {}, {}};
+  r.headline = {"least peak ", Value{least, Unit::Memory}};
+  if (memory) r.headline.insert(r.headline.end(), {" of ", shown_as(*memory, Unit::Memory)});
   r.sections.push_back({"peaks", "Peaks", {std::move(peaks)}});
   r.sections.push_back({"moments", "Moments", std::move(courses)});
   return r;
@@ -164,6 +169,8 @@ inline constexpr Topic kPhases{"phases",
                                "cache before the training state comes back, saves the smaller of the two.",
                                detail::phases::kFields,
                                &detail::phases::judge,
-                               &detail::phases::answer};
+                               &detail::phases::answer,
+                               {},
+                               detail::phases::kParts};
 
 }  // namespace trainplan::study
