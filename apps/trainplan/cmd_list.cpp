@@ -12,6 +12,7 @@
 #include "formulas.hpp"
 #include "output.hpp"
 #include "trainplan/cost/model_params.hpp"
+#include "trainplan/io/forecast_fields.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/load_pipeline.hpp"
 #include "trainplan/io/model_families.hpp"
@@ -109,6 +110,18 @@ Report list_pipeline_fields(Issues&) {
   return field_list_report(listed_fields(pipeline_fields()), "Fields of a pipeline");
 }
 
+Report list_forecast_fields(Issues&) {
+  return field_list_report(listed_fields(forecast_fields()), "Fields of a forecast");
+}
+
+Report list_scenarios(Issues& issues) {
+  std::vector<Scenario> out;
+  for_each_shipped("scenarios", [&](const std::string&, std::string_view text, const std::string& file) {
+    if (auto s = load_scenario_text(text, file, issues)) out.push_back(std::move(*s));
+  });
+  return scenario_list_report(out);
+}
+
 Report list_model_families(Issues&) {
   std::vector<ListedFamily> out;
   for (const FamilyRow& f : list_families())
@@ -149,6 +162,7 @@ const std::map<std::string, Lister>& listers() {
       {"clusters", [](Issues& issues) { return cluster_list_report(clusters(issues)); }},
       {"accelerators", list_accelerators},
       {"families", list_model_families},
+      {"forecast-fields", list_forecast_fields},
       {"frameworks", [](Issues& issues) { return framework_list_report(frameworks(issues)); }},
       {"formulas", [](Issues&) { return formula_list_report(formula_chapters(), true); }},
       {"fields", list_fields},
@@ -157,6 +171,7 @@ const std::map<std::string, Lister>& listers() {
       {"constants", list_constants},
       {"ranges", list_ranges},
       {"runs", list_runs},
+      {"scenarios", list_scenarios},
       {"schedules", list_schedules},
   };
   return all;

@@ -24,6 +24,7 @@ void add_list(CLI::App& app, Outcome& outcome);
 void add_schedule(CLI::App& app, Outcome& outcome);
 void add_study(CLI::App& app, Outcome& outcome);
 void add_gap(CLI::App& app, Outcome& outcome);
+void add_forecast(CLI::App& app, Outcome& outcome);
 void add_mfu(CLI::App& app, Outcome& outcome);
 
 }  // namespace trainplan

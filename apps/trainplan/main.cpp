@@ -100,6 +100,7 @@ int run(int argc, char** argv) {
   add_explain(app, outcome);
   add_mfu(app, outcome);
   add_gap(app, outcome);
+  add_forecast(app, outcome);
   add_schedule(app, outcome);
   add_study(app, outcome);
   add_calc(app, outcome);

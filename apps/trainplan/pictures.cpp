@@ -24,6 +24,17 @@ bool wants_file(const PictureOptions& options) { return !options.svg.empty() || 
 
 }  // namespace
 
+CLI::Option* add_theme_option(CLI::App& command, Theme& theme) {
+  const std::map<std::string, Theme> themes{
+      {"auto", Theme::Auto}, {"light", Theme::Light}, {"dark", Theme::Dark}};
+  return command
+      .add_option_function<std::string>(
+          "--theme", [themes, &theme](const std::string& name) { theme = themes.at(name); },
+          "auto, light or dark (default auto: as the viewer prefers)")
+      ->check(CLI::IsMember(std::vector<std::string>{"auto", "light", "dark"}))
+      ->type_name("THEME");
+}
+
 void add_picture_options(CLI::App& command, PictureOptions& options) {
   const std::string group = "Pictures";
   CLI::Option* timeline = command
@@ -47,16 +58,7 @@ void add_picture_options(CLI::App& command, PictureOptions& options) {
           ->type_name("FILE")
           ->group(group);
   command.add_flag("--messages", options.messages, "draw a line for each message")->needs(svg)->group(group);
-  const std::map<std::string, Theme> themes{
-      {"auto", Theme::Auto}, {"light", Theme::Light}, {"dark", Theme::Dark}};
-  command
-      .add_option_function<std::string>(
-          "--theme", [themes, &options](const std::string& name) { options.theme = themes.at(name); },
-          "auto, light or dark (default auto: as the viewer prefers)")
-      ->check(CLI::IsMember(std::vector<std::string>{"auto", "light", "dark"}))
-      ->type_name("THEME")
-      ->needs(svg)
-      ->group(group);
+  add_theme_option(command, options.theme)->needs(svg)->group(group);
   command
       .add_option("--trace", options.trace,
                   "write trace events of one schedule to this file, for Perfetto or chrome://tracing")

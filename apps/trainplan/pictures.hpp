@@ -10,7 +10,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace trainplan {
 
@@ -20,6 +21,9 @@ struct PictureOptions {
   std::string svg, trace;  ///< files; empty for none
   Theme theme = Theme::Auto;
 };
+
+/// --theme; `theme` must live until the command has run.
+CLI::Option* add_theme_option(CLI::App& command, Theme& theme);
 
 /// `options` must live until the command has run.
 void add_picture_options(CLI::App& command, PictureOptions& options);

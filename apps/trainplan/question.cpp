@@ -223,7 +223,9 @@ Choice judged_choice(const Planner& planner) {
   const RunSpec& run = planner.run();
   Choice c = pinned_choice(run);
   c.tp = run.tp.value_or(largest_tp(planner));
-  c.pp = run.pp.value_or(run.vpp.value_or(1) > 1 ? 2 : 1);
+  const bool chunks = run.vpp.value_or(1) > 1 ||
+                      (run.schedule && has_chunks(*run.schedule) && *run.schedule != Schedule::Interleaved);
+  c.pp = run.pp.value_or(chunks ? 2 : 1);
   c.vpp = run.vpp;
   return c;
 }

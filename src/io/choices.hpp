@@ -21,8 +21,18 @@ inline constexpr Named<DType> kPrecisions[] = {
     {"bf16", DType::Bf16}, {"fp16", DType::Fp16}, {"bfloat16", DType::Bf16}, {"float16", DType::Fp16}};
 inline constexpr Named<FlopConvention> kConventions[] = {{"causal", FlopConvention::Causal},
                                                          {"full", FlopConvention::Full}};
-inline constexpr Named<Schedule> kSchedules[] = {
-    {"gpipe", Schedule::GPipe}, {"1f1b", Schedule::OneFOneB}, {"interleaved", Schedule::Interleaved}};
+inline constexpr Named<Schedule> kSchedules[] = {{"gpipe", Schedule::GPipe},
+                                                 {"1f1b", Schedule::OneFOneB},
+                                                 {"interleaved", Schedule::Interleaved},
+                                                 {"looped-bfs", Schedule::LoopedBfs},
+                                                 {"interleaved-zb", Schedule::InterleavedZb},
+                                                 {"zbv", Schedule::ZbV},
+                                                 {"dualpipev", Schedule::DualPipeV},
+                                                 {"afab", Schedule::GPipe},
+                                                 {"interleaved1f1b", Schedule::Interleaved},
+                                                 {"loopedbfs", Schedule::LoopedBfs},
+                                                 {"interleavedzerobubble", Schedule::InterleavedZb},
+                                                 {"zbvzerobubble", Schedule::ZbV}};
 inline constexpr Named<Recompute> kRecomputes[] = {{"none", Recompute::None},
                                                    {"selective", Recompute::Selective},
                                                    {"layers", Recompute::Layers},

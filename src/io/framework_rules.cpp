@@ -27,14 +27,14 @@ constexpr Switch kSwitchKeys[] = {
     {"replicates_key_value_over_cp", &FrameworkRules::replicates_key_value_over_cp},
     {"micro_batches_cover_stages", &FrameworkRules::micro_batches_cover_stages},
     {"interleaves_in_rounds", &FrameworkRules::interleaves_in_rounds},
-    {"gpipe", &FrameworkRules::gpipe},
     {"ring", &FrameworkRules::ring},
     {"all_to_all", &FrameworkRules::all_to_all},
     {"all_gather", &FrameworkRules::all_gather},
     {"tp_overlap", &FrameworkRules::tp_overlap},
     {"ep_overlap", &FrameworkRules::ep_overlap},
     {"fp16", &FrameworkRules::fp16},
-    {"recompute_layers", &FrameworkRules::recompute_layers}};
+    {"recompute_layers", &FrameworkRules::recompute_layers},
+    {"split_needs_eager", &FrameworkRules::split_needs_eager}};
 
 /// Member names are ids of rules, so that a citation that nobody would print is a mistake.
 void read_sources(const Reader& in, FrameworkRules& r) {

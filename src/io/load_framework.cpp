@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 #include "outcome.hpp"
 #include "reader.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/suggest.hpp"
 
 namespace trainplan {
 namespace {
@@ -69,7 +72,7 @@ constexpr std::string_view kProfileKeys[] = {"name",
                                              "expert_parallel",
                                              "expert_tensor_parallel",
                                              "replicates_key_value",
-                                             "interleaving",
+                                             "schedules",
                                              "loss",
                                              "scratch_gradients",
                                              "head_gather",
@@ -263,6 +266,20 @@ void read_parts(const Reader& in, FrameworkProfile& f) {
   if (const auto rules = in.object("rules")) f.rules = read_framework_rules(*rules);
 }
 
+/// Names that are none leave an issue behind.
+Schedules read_schedules(const Reader& in) {
+  Schedules out = 0;
+  for (const std::string& name : in.strings("schedules")) {
+    const auto* const found = std::ranges::find(kSchedules, std::string_view(name), &Named<Schedule>::name);
+    if (found != std::end(kSchedules))
+      out = static_cast<Schedules>(out | bit(found->value));
+    else
+      in.refuse("schedules", "choice", "be an array of names of schedules",
+                suggestion(name, names_of(kSchedules, false)));
+  }
+  return out;
+}
+
 FrameworkProfile read_profile(const Reader& in) {
   in.allow(kProfileKeys);
   FrameworkProfile f;
@@ -281,7 +298,7 @@ FrameworkProfile read_profile(const Reader& in) {
   f.expert_parallel = in.boolean("expert_parallel").value_or(f.expert_parallel);
   f.expert_tensor_parallel = in.boolean("expert_tensor_parallel").value_or(f.expert_tensor_parallel);
   f.replicates_key_value = in.boolean("replicates_key_value").value_or(f.replicates_key_value);
-  f.interleaving = in.boolean("interleaving").value_or(f.interleaving);
+  if (in.has("schedules")) f.schedules = read_schedules(in);
   f.causal_flops =
       in.choice("flop_convention", kConventions).value_or(FlopConvention::Causal) == FlopConvention::Causal;
   f.stack = in.choice("stack", kStacks).value_or(f.stack);

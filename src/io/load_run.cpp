@@ -10,6 +10,7 @@
 #include "outcome.hpp"
 #include "reader.hpp"
 #include "text.hpp"
+#include "trainplan/io/forecast_fields.hpp"
 #include "trainplan/io/gap_fields.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/run_fields.hpp"
@@ -57,12 +58,27 @@ void read_gap(const Reader& in, GapSpec& gap, Issues& issues) {
   if (const auto budget = in.object("budget")) read_gap_column(*budget, GapColumn::Budget, gap, issues);
 }
 
+/// The object "forecast": what `forecast` is asked with.
+void read_forecast(const Reader& in, ForecastSpec& forecast, Issues& issues) {
+  std::vector<std::string_view> keys;
+  for (const ForecastField& field : forecast_fields()) {
+    keys.push_back(field.key);
+    const std::string key(field.key);
+    const auto found = in.node().find(key);
+    if (found == in.node().end() || found->is_null()) continue;
+    with_scalar(in, key, *found, "\"" + std::string(field.example) + "\"", [&](const std::string& text) {
+      set_forecast_field(forecast, field, text, in.origin(key), issues, at(in, key));
+    });
+  }
+  in.allow(keys);
+}
+
 void read_field(const Reader& in, const std::string& key, const nlohmann::json& value, RunSpec& run,
                 Issues& issues) {
   if (find_run_field(key) == nullptr || key.find('-') != std::string::npos) {
     std::vector<std::string_view> keys;
     for (const RunField& f : run_fields()) keys.push_back(f.key);
-    keys.push_back("gap");
+    keys.insert(keys.end(), {"gap", "forecast"});
     in.refuse_key(key, "unknown-key", "be a field of a run", suggestion(key, keys));
     return;
   }
@@ -92,6 +108,10 @@ RunSpec read_run(const Document& doc, Issues& issues) {
     if (in.full()) break;
     if (key == "gap") {
       if (const auto gap = in.object(key)) read_gap(*gap, run.gap, issues);
+      continue;
+    }
+    if (key == "forecast") {
+      if (const auto forecast = in.object(key)) read_forecast(*forecast, run.forecast, issues);
       continue;
     }
     read_field(in, key, value, run, issues);

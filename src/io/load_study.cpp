@@ -110,6 +110,19 @@ void read_key(const Reader& in, const std::string& key, const nlohmann::json& va
               "try " + std::string(field->says.example));
 }
 
+void read_study(const Document& doc, const Topic& topic, study::Given& given, Issues& issues) {
+  const std::size_t first = issues.all().size();
+  const Reader in(doc, issues);
+  given.file = doc.origin;
+  for (const auto& [key, value] : doc.root.items()) {
+    if (key.starts_with('_') || value.is_null()) continue;
+    if (in.full()) break;
+    read_key(in, key, value, topic, given, issues);
+  }
+  const Document* const documents[] = {&doc};
+  place_issues(documents, issues, first);
+}
+
 }  // namespace
 
 void say_input(study::Given& given, const Field& field, std::string_view text, Giver giver, Issues& issues,
@@ -117,7 +130,8 @@ void say_input(study::Given& given, const Field& field, std::string_view text, G
   where.got = clipped(text);
   Said said{.field = &field,
             .giver = giver,
-            .origin = (giver == Giver::File ? where.file + " " : std::string()) + where.pointer};
+            .origin = (giver == Giver::File ? where.file + " " : std::string()) + where.pointer,
+            .text = where.got};
   if (field.says.required || lower(text) != "unknown") {
     if (field.kind == Kind::Word)
       said.word = word(field, text, where);
@@ -129,18 +143,13 @@ void say_input(study::Given& given, const Field& field, std::string_view text, G
 }
 
 void load_study(std::string_view name_or_path, const Topic& topic, study::Given& given, Issues& issues) {
-  const std::size_t first = issues.all().size();
-  const auto doc = find_config("studies", name_or_path, issues);
-  if (!doc) return;
-  const Reader in(*doc, issues);
-  given.file = doc->origin;
-  for (const auto& [key, value] : doc->root.items()) {
-    if (key.starts_with('_') || value.is_null()) continue;
-    if (in.full()) break;
-    read_key(in, key, value, topic, given, issues);
-  }
-  const Document* const documents[] = {&*doc};
-  place_issues(documents, issues, first);
+  if (const auto doc = find_config("studies", name_or_path, issues)) read_study(*doc, topic, given, issues);
+}
+
+void load_study_text(std::string_view text, std::string_view file, const Topic& topic, study::Given& given,
+                     Issues& issues) {
+  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
+  if (doc) read_study(*doc, topic, given, issues);
 }
 
 study::Shelf load_shelf(Issues& issues) {

@@ -149,6 +149,15 @@ bool set_modules(RunSpec& run, std::string_view text, Issue& out) {
   if (!run.recompute) run.recompute = Recompute::Selective;
   return true;
 }
+/// "any" leaves the choice open.
+bool set_schedule(RunSpec& run, std::string_view text, Issue& out) {
+  if (lower(text) == "any") return run.any_schedule = true;
+  if (set_choice<&RunSpec::schedule, kSchedules>(run, text, out)) return true;
+  std::vector<std::string_view> names = names_of(kSchedules, false);
+  names.push_back("any");
+  out.must = "be " + one_of(names);
+  return false;
+}
 /// A number of layers says which layers: it implies that mode.
 bool set_recompute_layers(RunSpec& run, std::string_view text, Issue& out) {
   const auto n = whole(text, kCount, kMaxLayers, "1", out);
@@ -199,8 +208,9 @@ constexpr RunField kFields[] = {
      set_choice<&RunSpec::reshard_after_forward, kSwitches>},
     {"gradient_sync", "step or micro-batch", "how often gradients are reduced", "micro-batch", "micro-batch",
      set_choice<&RunSpec::sync_each_micro_batch, kGradientSyncs>},
-    {"schedule", "gpipe, 1f1b or interleaved", "pipeline schedule", "1f1b",
-     "interleaved when vpp is above 1, else 1f1b", set_choice<&RunSpec::schedule, kSchedules>},
+    {"schedule", "gpipe, 1f1b, interleaved, looped-bfs, interleaved-zb, zbv, dualpipev or any",
+     "pipeline schedule, also by torch's name; any: the fastest of the framework's", "1f1b",
+     "interleaved when vpp is above 1, else 1f1b", set_schedule},
     {"recompute", "none, selective, layers or full", "activations computed again in the backward pass",
      "selective", "derived, none where that fits", set_choice<&RunSpec::recompute, kRecomputes>},
     {"recompute_layers", kInteger, "layers of a stage that are recomputed", "4", "derived, as few as needed",
@@ -244,6 +254,8 @@ constexpr RunField kFields[] = {
      set_choice<&RunSpec::tp_overlap, kSwitches>},
     {"dp_overlap", kSwitch, "overlap data-parallel traffic with compute", "true", "true",
      set_choice<&RunSpec::dp_overlap, kSwitches>},
+    {"gather_overlap", kSwitch, "overlap gathers of updated weights with the forward pass, with dp_overlap",
+     "false", "as dp_overlap", set_choice<&RunSpec::gather_overlap, kSwitches>},
     {"ep_overlap", kSwitch, "overlap expert-parallel traffic with another micro-batch", "true", "false",
      set_choice<&RunSpec::ep_overlap, kSwitches>},
     {"moe_dispatcher", "alltoall, deepep or hybridep",

@@ -38,6 +38,7 @@ std::string base_unit(Unit unit) {
     case Unit::Time:
     case Unit::StepTime:
     case Unit::Days: return "seconds";
+    case Unit::FineShare:
     case Unit::Share:
     case Unit::Points: return "ratio";
     case Unit::Flops: return "flops";
@@ -51,6 +52,7 @@ std::string base_unit(Unit unit) {
     case Unit::Usd: return "usd";
     case Unit::UsdPerHour: return "usd_per_second";
     case Unit::GpuTime: return "gpu_seconds";
+    case Unit::Energy: return "joules";
   }
   return "";
 }

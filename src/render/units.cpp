@@ -146,6 +146,9 @@ std::string gpu_hours(double v) {
   return joined(std::abs(hours) >= 100 ? fixed(hours, 0) : significant(hours, 3), "", "GPU-h");
 }
 
+/// "4.2 MWh".
+std::string energy_text(double v) { return prefixed(v / kHour, "Wh"); }
+
 }  // namespace
 
 std::string short_exponent(std::string text) {
@@ -172,6 +175,7 @@ std::string value_text(Value value) {
     case Unit::StepTime: return step_time_text(v);
     case Unit::Days: return joined(significant(v / kDay, 3), "", "days");
     case Unit::Share: return share_text(v);
+    case Unit::FineShare: return joined(significant(100 * v, 3), "", "%");
     case Unit::Points: return points_text(100 * v) + " points";
     case Unit::Flops: return prefixed(v, "FLOP");
     case Unit::FlopRate: return prefixed(v, "FLOP/s");
@@ -185,6 +189,7 @@ std::string value_text(Value value) {
     case Unit::UsdPerHour:
       return (std::abs(v * kHour) < 99.995 ? fixed(v * kHour, 2) : fixed(v * kHour, 0)) + " USD/h";
     case Unit::GpuTime: return gpu_hours(v);
+    case Unit::Energy: return energy_text(v);
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "mutator.hpp"
 #include "problems.hpp"
 #include "question.hpp"
+#include "trainplan/io/forecast_fields.hpp"
 #include "trainplan/io/pipeline_fields.hpp"
 #include "trainplan/io/run_fields.hpp"
 #include "trainplan/io/shipped.hpp"
@@ -66,8 +67,11 @@ std::vector<std::string> run_texts() {
   std::string all = "{\n  \"_about\": \"every field\"";
   for (const RunField& f : run_fields())
     all += ",\n  \"" + std::string(f.key) + "\": \"" + std::string(f.example) + "\"";
+  std::string forecast = "{\"model\": \"llama70b\", \"cluster\": \"h100x1024\", \"forecast\": {\"_about\": 1";
+  for (const ForecastField& f : forecast_fields())
+    forecast += ",\n  \"" + std::string(f.key) + "\": \"" + std::string(f.example) + "\"";
   return {
-      all + "\n}\n", "{\"model\": \"llama70b\", \"cluster\": \"h100x1024\"}",
+      all + "\n}\n", forecast + "}}\n", "{\"model\": \"llama70b\", \"cluster\": \"h100x1024\"}",
       "{\"model\": \"llama8b\", \"cluster\": \"h100x64\",\n \"tp\": 8, \"pp\": 2,\n \"global_batch\": 512}",
       "{\n  \"sequence\": 8192,\n  \"global_batch\": \"4Mi-tokens\",\n  \"micro_batch\": 1,\n  "
       "\"recompute\": "

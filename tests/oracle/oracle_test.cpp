@@ -39,9 +39,11 @@ TEST_CASE("every published figure is reproduced") { check_all("series.json"); }
 TEST_CASE("every published figure on scaling, reinforcement learning, experts and overlap is reproduced") {
   check_all("studies_b.json");
 }
+TEST_CASE("every published figure of a long run is reproduced") { check_all("long_run.json"); }
 
 TEST_CASE("every formula without a published figure gives the value worked out by hand") {
   check_all("by_hand.json");
+  check_all("long_run_by_hand.json");
 }
 
 TEST_CASE("saving, failures, stragglers, data and offloading come out as worked examples have them") {
@@ -54,6 +56,14 @@ TEST_CASE("the published figures are complete and each has one row") {
   for (const json& row : file.rows()) ids.insert(row.at("id").get<std::string>());
   CHECK(ids.size() == 299);
   CHECK(file.rows().size() == 299);
+}
+
+TEST_CASE("the figures of long runs are complete and each has one row") {
+  figures::File file("long_run.json");
+  std::set<std::string> ids;
+  for (const json& row : file.rows()) ids.insert(row.at("id").get<std::string>());
+  CHECK(ids.size() == 76);
+  CHECK(file.rows().size() == 76);
 }
 
 TEST_CASE("a figure that is published differently says why") {
@@ -73,6 +83,7 @@ TEST_CASE("docs/inconsistencies.md explains every figure with a note") {
   std::ifstream in(TRAINPLAN_ROOT "/docs/inconsistencies.md");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   for (const char* name : {"series.json", "studies_b.json"}) {
+  for (const char* name : {"series.json", "long_run.json"}) {
     figures::File file(name);
     for (const json& row : file.rows()) {
       const std::string id = row.at("id");

@@ -16,7 +16,7 @@ struct Field {
   std::string_view name;
   double value;
 };
-inline constexpr std::size_t kFields = 154;
+inline constexpr std::size_t kFields = 155;
 using Fields = std::array<Field, kFields>;
 
 // A field that is added to PlanCost must be listed below: beside the numbers there are two stages and four
@@ -132,6 +132,7 @@ void add_pipeline(Collector& c, const PipelineTime<N>& x) {
   c.add("pipeline.slowest", x.slowest);
   c.add("pipeline.all", x.all);
   c.add("pipeline.step", x.step);
+  c.add("pipeline.bubble", x.bubble);
 }
 
 template <class N>

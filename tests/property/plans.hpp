@@ -59,9 +59,8 @@ class Plans {
   Recipe recipe(const Plan& plan, const ModelSpec& model, const FrameworkProfile& profile) {
     Recipe r;
     r.sequence = one_of<std::int64_t>({1024, 2048, 8192, 32768});
-    const std::int64_t m = plan.schedule == Schedule::Interleaved
-                               ? plan.pp * static_cast<std::int64_t>(1 + below(8))
-                               : static_cast<std::int64_t>(1 + below(64));
+    const std::int64_t m = in_groups(plan.schedule) ? plan.pp * static_cast<std::int64_t>(1 + below(8))
+                                                    : static_cast<std::int64_t>(1 + below(64));
     r.global_batch = std::int64_t{plan.dp} * plan.micro_batch * m;
     r.gradient = one_of({DType::Fp32, DType::Bf16});
     r.reduce = one_of({DType::Fp32, DType::Bf16});
@@ -75,6 +74,7 @@ class Plans {
     r.stack = static_cast<Stack>(below(std::size(kStackNames)));
     r.tp_overlap = coin();
     r.dp_overlap = coin();
+    r.gather_overlap = coin();
     r.margin = static_cast<double>(below(60)) / 100;
     kernels(r, model, profile);
     r.low_weights = profile.low_weights && r.matmul != Matmul::Wide && coin();
@@ -98,10 +98,12 @@ class Plans {
       r.offload.layers = static_cast<std::int64_t>(below(static_cast<std::uint64_t>(layers)));
   }
 
-  void schedule(Plan& plan) {
+  void schedule(Plan& plan, const FrameworkProfile& profile) {
     plan.schedule = plan.pp == 1 ? one_of({Schedule::GPipe, Schedule::OneFOneB})
-                                 : one_of({Schedule::GPipe, Schedule::OneFOneB, Schedule::Interleaved});
-    if (plan.schedule == Schedule::Interleaved) plan.vpp = one_of<std::uint16_t>({2, 3, 4, 5, 8});
+                                 : static_cast<Schedule>(below(kScheduleCount));
+    if (plan.pp > 1 && !profile.offers(plan.schedule)) plan.schedule = Schedule::OneFOneB;
+    if (is_loop(plan.schedule)) plan.vpp = one_of<std::uint16_t>({2, 3, 4, 5, 8});
+    if (is_vee(plan.schedule)) plan.vpp = 2;
   }
 
   Plan plan(const ModelSpec& model, const ClusterSpec& cluster, const FrameworkProfile& profile) {
@@ -126,7 +128,7 @@ class Plans {
     p.sequence_parallel = p.tp > 1 && below(4) != 0;
     p.reshard = below(4) != 0;
     p.sync_each_micro_batch = coin();
-    schedule(p);
+    schedule(p, profile);
     return p;
   }
 

@@ -120,7 +120,6 @@ auto log2(Quantity<Dim{}, N> q) {
   using std::log2;
   return Quantity<Dim{}, N>{log2(q.num())};
 }
-
 template <class N>
 auto exp(Quantity<Dim{}, N> q) {
   using std::exp;

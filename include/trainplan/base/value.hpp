@@ -16,10 +16,11 @@ enum class Unit : unsigned char {
   Request,     // bytes, whole MiB, as messages of allocators have them
   Traffic,     // bytes, decimal GB
   Time,
-  StepTime,  // seconds that are compared with each other: never ms
-  Days,      // from seconds
-  Share,     // 0.42 is 42 %
-  Points,    // difference of shares: 0.14 is 14.0 points, 0.0055 is 0.55
+  StepTime,   // seconds that are compared with each other: never ms
+  Days,       // from seconds
+  Share,      // 0.42 is 42 %
+  FineShare,  // of three digits: 0.01078 is 1.08 %
+  Points,     // difference of shares: 0.14 is 14.0 points, 0.0055 is 0.55
   Flops,
   FlopRate,
   ByteRate,
@@ -31,6 +32,7 @@ enum class Unit : unsigned char {
   Usd,
   UsdPerHour,  // from dollars per second
   GpuTime,     // seconds of one GPU, shown as GPU-hours
+  Energy,      // joules, shown as kWh
 };
 
 struct Value {

@@ -35,6 +35,39 @@ inline constexpr Formula in_flight_interleaved{
       return min(2.0 * (p - 1.0 - stage) + (v - 1.0) * p + 1.0, v * m) / v;
     }};
 
+inline constexpr Formula in_flight_rounds{
+    "in_flight_rounds", "micro-batches in flight on a stage, interleaved in rounds of N",
+    Source{"korthikanti-2022", "warm-up of 2 (p - 1 - i) + (v - 1) N chunks, then one forward"},
+    std::array{Arg{"p", "p", "stages"}, Arg{"v", "v", "virtual stages per rank", 1},
+               Arg{"stage", "i", "stage, from 0"}, Arg{"m", "m", "micro-batches of a step"},
+               Arg{"group", "N", "micro-batches of a round", 1}},
+    []<class N>(Count<N> p, Count<N> v, Count<N> stage, Count<N> m, Count<N> group) {
+      return min(2.0 * (p - 1.0 - stage) + (v - 1.0) * group + 1.0, v * m) / v;
+    }};
+
+inline constexpr Formula in_flight_interleaved_zb{
+    "in_flight_interleaved_zb",
+    "micro-batches in flight on every stage, interleaved with weight gradients put off",
+    Source{"zero-bubble-2024",
+           "as ZB-H1: what the warm-up loses from stage to stage, owed weight gradients keep"},
+    std::array{Arg{"p", "p", "stages"}, Arg{"v", "v", "virtual stages per rank", 1},
+               Arg{"m", "m", "micro-batches of a step"}, Arg{"group", "N", "micro-batches of a round", 1}},
+    []<class N>(Count<N> p, Count<N> v, Count<N> m, Count<N> group) {
+      return min(p + (v - 1.0) * group, v * m) / v;
+    }};
+
+inline constexpr Formula in_flight_zbv{
+    "in_flight_zbv", "micro-batches in flight on every stage, zero-bubble V",
+    Source{"zero-bubble-2024", "section 6: as 1F1B on its first stage"},
+    std::array{Arg{"p", "p", "stages"}, Arg{"m", "m", "micro-batches of a step"}},
+    []<class N>(Count<N> p, Count<N> m) { return min(p, m); }};
+
+inline constexpr Formula in_flight_dualpipev{
+    "in_flight_dualpipev", "micro-batches in flight on every stage, DualPipeV",
+    Source{"deepseek-v3-2024", "table 2: PP + 1 chunks, of 2p positions"},
+    std::array{Arg{"p", "p", "stages"}, Arg{"m", "m", "micro-batches of a step"}},
+    []<class N>(Count<N> p, Count<N> m) { return min(p + 0.5, m); }};
+
 inline constexpr Formula saved_activations{
     "saved_activations", "activations in flight on one GPU",
     Source{"korthikanti-2022", "section 4.2: layers x micro-batches in flight"},
@@ -131,15 +164,31 @@ StageActivations<typename R::Num> layer_activations(R& rec, const Inputs<typenam
 }
 
 template <Recorder R>
-Count<typename R::Num> in_flight(R& rec, const Inputs<typename R::Num>& in, const Plan& plan, int stage,
-                                 Count<typename R::Num> m) {
+Count<typename R::Num> group_leaf(R& rec, std::int64_t group) {
+  return rec.template in<Count<typename R::Num>>({"N", "micro-batches of a group", "plan schedule"},
+                                                 static_cast<double>(group));
+}
+
+template <Recorder R>
+Count<typename R::Num> in_flight(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                 const Plan& plan, int stage, Count<typename R::Num> m) {
   using N = typename R::Num;
   const Item item{"activations.in_flight", "n_fly", "micro-batches in flight on this stage"};
   const Count<N> i = rec.template in<Count<N>>({"i", "stage, from 0", "stage"}, stage);
   switch (plan.schedule) {
     case Schedule::GPipe: return rec.apply(in_flight_gpipe, item, m);
     case Schedule::OneFOneB: return rec.apply(in_flight_1f1b, item, in.pp, i, m);
-    case Schedule::Interleaved: return rec.apply(in_flight_interleaved, item, in.pp, in.vpp, i, m);
+    case Schedule::Interleaved: {
+      const auto group = group_size(problem, plan);
+      if (group == plan.pp) return rec.apply(in_flight_interleaved, item, in.pp, in.vpp, i, m);
+      return rec.apply(in_flight_rounds, item, in.pp, in.vpp, i, m, group_leaf(rec, group));
+    }
+    case Schedule::LoopedBfs: return rec.apply(in_flight_gpipe, item, m);
+    case Schedule::InterleavedZb:
+      return rec.apply(in_flight_interleaved_zb, item, in.pp, in.vpp, m,
+                       group_leaf(rec, group_size(problem, plan)));
+    case Schedule::ZbV: return rec.apply(in_flight_zbv, item, in.pp, m);
+    case Schedule::DualPipeV: return rec.apply(in_flight_dualpipev, item, in.pp, m);
   }
   return m;
 }
@@ -200,7 +249,7 @@ template <Recorder R>
 void add_saved(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const Plan& plan, int stage,
                const ParamsCost<typename R::Num>& params, Bytes<typename R::Num> last,
                ActivationCost<typename R::Num>& out) {
-  const bool further = stage == plan.pp - 1 && problem.recipe.mtp_layers > 0;
+  const bool further = stage == head_stage(plan) && problem.recipe.mtp_layers > 0;
   const auto again = plan.recompute == Recompute::Full ? params.stage_layers
                      : further                         ? min(out.recomputed, params.stage_layers)
                                                        : out.recomputed;
@@ -232,7 +281,7 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
   out.micro_batches =
       rec.apply(micro_batches_per_step, {"schedule.micro_batches", "m", "micro-batches of a step"}, in.batch,
                 in.dp, in.micro_batch);
-  out.in_flight = detail::in_flight(rec, in, plan, stage, out.micro_batches);
+  out.in_flight = detail::in_flight(rec, in, problem, plan, stage, out.micro_batches);
   const auto layer = detail::layer_activations(rec, in, problem, plan, stage, params, out.tokens);
   out.layer = layer.mean;
   out.running = layer.running;
@@ -248,6 +297,7 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
 
 using ActivationFormulas =
     Chapter<tokens_per_gpu, activation_tensor, attention_matrix, in_flight_gpipe, in_flight_1f1b,
-            in_flight_interleaved, saved_activations, offloaded_activations>;
+            in_flight_interleaved, in_flight_rounds, in_flight_interleaved_zb, in_flight_zbv,
+            in_flight_dualpipev, saved_activations, offloaded_activations>;
 
 }  // namespace trainplan

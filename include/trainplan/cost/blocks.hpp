@@ -32,9 +32,11 @@ inline constexpr std::array<BlockNames, kBlockKinds> kBlocks{{
 }};
 
 /// Parts of a block's time, forward and backward together; products: matrix products, a part of the kernels.
+/// forward, weights: parts of the total, its forward pass and the gradients of its weights.
 template <class N>
 struct BlockTime {
   Seconds<N> kernels{}, products{}, tensor{}, context{}, experts{}, again{}, wait{}, total{};
+  Seconds<N> forward{}, weights{};
 };
 
 namespace detail {
@@ -42,6 +44,9 @@ namespace detail {
 /// Eager Megatron-DeepSpeed issues a layer in 3.3 ms alone and in 3.5, 3.6 and 5.0 ms with 2, 4 and 8
 /// tensor-parallel ranks (VIA-Research/vTrain): growth with the square of the other ranks.
 inline constexpr double kIssueGrowth = 0.0104;
+
+/// Backward products make the gradients of inputs and of weights, as many FLOPs each.
+inline constexpr double kWeightShare = 0.5;
 
 /// Share of the host's work that is left with CUDA graphs.
 constexpr double graph_share(Graphs g) { return g == Graphs::Full ? 0.1 : g == Graphs::Layer ? 0.6 : 1; }
@@ -91,9 +96,10 @@ BlockTime<typename R::Num> block_time(R& rec, const Inputs<typename R::Num>& in,
              whole = kind == BlockKind::DenseAgain || kind == BlockKind::SparseAgain;
   BlockTime<typename R::Num> out;
   const auto kernels = w.attention_block + (sparse ? w.experts : w.mlp);
+  const auto products = w.attention_products + (sparse ? w.expert_products : w.mlp_products);
   out.kernels = rec.item({n.kernels_id, n.kernels, "kernels, forward and backward"}, kernels.both());
-  out.products = rec.item({n.products_id, n.products, "matrix products, forward and backward"},
-                          (w.attention_products + (sparse ? w.expert_products : w.mlp_products)).both());
+  out.products =
+      rec.item({n.products_id, n.products, "matrix products, forward and backward"}, products.both());
   const auto& tensor = sparse ? t.tensor_sparse : t.tensor;
   out.tensor = tensor.both();
   out.context = t.context.both();
@@ -115,6 +121,11 @@ BlockTime<typename R::Num> block_time(R& rec, const Inputs<typename R::Num>& in,
   out.wait = rec.apply(host_wait, {n.wait_id, n.wait, "waiting for the host"},
                        issue_time(rec, in, problem, whole ? 4 : 3), work);
   out.total = rec.item({n.total_id, n.symbol, n.title}, work + out.wait);
+  const auto traffic =
+      sparse ? tensor.forward + t.context.forward + t.experts.forward : tensor.forward + t.context.forward;
+  const auto waited = out.wait / (whole ? 4.0 : 3.0);  // the host issues each pass alike
+  out.forward = kernels.forward + traffic + waited;
+  out.weights = kWeightShare * products.backward + waited;
   return out;
 }
 

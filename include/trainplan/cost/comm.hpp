@@ -223,8 +223,10 @@ void pipeline_traffic(R& rec, const Inputs<typename R::Num>& in, const Problem& 
                       CommCost<typename R::Num>& out) {
   using N = typename R::Num;
   if (plan.pp == 1) return;
-  const Count<N> forward = stage == plan.pp - 1 ? in.vpp - 1.0 : 1.0 * in.vpp;
-  const Count<N> backward = stage == 0 ? in.vpp - 1.0 : 1.0 * in.vpp;
+  // At the turn of a V, and at its ends, one of the two chunks has no neighbour on another stage.
+  const bool vee = is_vee(plan.schedule), first = stage == 0, last = stage == plan.pp - 1;
+  const Count<N> forward = last || (vee && first) ? in.vpp - 1.0 : 1.0 * in.vpp;
+  const Count<N> backward = first || (vee && last) ? in.vpp - 1.0 : 1.0 * in.vpp;
   out.pipeline.bytes = rec.apply(pipeline_bytes, {"comm.pp", "V_pp", "pipeline parallel"}, forward, backward,
                                  m, message, hidden_ways(in, plan));
   out.pipeline.seconds = rec.apply(transfer_time, {"comm.pp_time", "t_pp", "pipeline parallel at link rate"},
@@ -298,7 +300,7 @@ Bytes<typename R::Num> tied_bytes(R& rec, const Item& item, const Problem& probl
 template <Recorder R>
 void tied_traffic(R& rec, const Problem& problem, const Plan& plan, int stage, Params<typename R::Num> table,
                   CommCost<typename R::Num>& out) {
-  if (!problem.model().tied || plan.pp == 1 || (stage != 0 && stage != plan.pp - 1)) return;
+  if (!problem.model().tied || !tables_apart(plan) || (stage != 0 && stage != plan.pp - 1)) return;
   out.tied.bytes = tied_bytes(rec, {"comm.tied", "V_tied", "gradient of the tied table"}, problem, table);
   out.tied.seconds = rec.apply(transfer_time, {"comm.tied_time", "t_tied", "tied table at link rate"},
                                out.tied.bytes, rate(rec, problem, group_of(plan, Axis::Pp), "W_pp"));

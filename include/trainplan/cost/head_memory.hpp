@@ -33,7 +33,7 @@ struct StageMemory {
   Lifetimes<N>& live;
 
   bool is_first() const { return stage == 0; }
-  bool is_last() const { return stage == plan.pp - 1; }
+  bool is_last() const { return stage == head_stage(plan); }
   bool is_fully_sharded() const { return problem.profile().rows(plan.sharding)->is_fully_sharded(); }
   /// The hidden states are whole on the tp ranks in a product, and split between blocks.
   bool gathers() const { return plan.tp > 1 && plan.sequence_parallel; }

@@ -93,7 +93,7 @@ void stage_layer_counts(R& rec, const Inputs<typename R::Num>& in, const Problem
           ? rec.item(item, in.layers / in.pp)
           : rec.item(item, 1.0 * rec.template in<Count<N>>({"L_i", "layers of this stage", "plan layout"},
                                                            static_cast<double>(held.all)));
-  const bool further = stage == plan.pp - 1 && problem.recipe.mtp_layers > 0;
+  const bool further = stage == head_stage(plan) && problem.recipe.mtp_layers > 0;
   out.blocks =
       further ? rec.item({"params.stage_blocks", "L_b", "layers of this stage and blocks for further tokens"},
                          out.stage_layers + in.mtp_layers)
@@ -129,7 +129,7 @@ Params<typename R::Num> stage_tables(R& rec, const Inputs<typename R::Num>& in, 
                                      const ModelParams<typename R::Num>& model) {
   using N = typename R::Num;
   const ModelSpec& m = problem.model();
-  const bool first = stage == 0, last = stage == plan.pp - 1;
+  const bool first = stage == 0, last = stage == head_stage(plan);
   const Params<N> none{N(0.0)};
   auto held = 1.0 * table;
   if (m.learned_positions > 0) held = held + as<kParams>(in.positions * in.hidden);
@@ -260,7 +260,7 @@ ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& i
                        table_params(out.padded_vocabulary, in.table_width) / in.tp);
   out.tables_local =
       detail::stage_tables(rec, in, problem, plan, stage, out.table, out.padded_vocabulary, model);
-  const bool last = stage == plan.pp - 1, further = last && problem.recipe.mtp_layers > 0;
+  const bool last = stage == head_stage(plan), further = last && problem.recipe.mtp_layers > 0;
   auto all = last ? layers_local + out.tables_local + model.final_norm : layers_local + out.tables_local;
   if (further) {
     const auto blocks = rec.item({"params.stage.mtp", "N_mtp_s", "blocks for further tokens on one GPU"},

@@ -67,7 +67,8 @@ PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Nu
   out.compute = compute_cost(rec, in, problem, plan, out.memory.params.gemm, again_share);
   out.comm =
       comm_cost(rec, in, problem, plan, stage, out.memory.params, act.tokens, act.micro_batches, again_share);
-  out.schedule = schedule_cost(rec, in, act.micro_batches);
+  const bool split = plan.pp > 1 && splits_backward(plan.schedule);
+  if (!split) out.schedule = schedule_cost(rec, in, act.micro_batches);
   out.host = host_cost(rec, in, problem, plan, out.memory);
   const auto host = host_traffic(rec, in, problem, plan, out.memory);
   const auto rates = sustained_rates(rec, in, problem);
@@ -75,6 +76,9 @@ PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Nu
       layer_work(rec, in, problem, plan, act.tokens, out.compute, rates, out.memory.params.padded_vocabulary);
   const auto traffic = layer_traffic(rec, in, problem, plan, act.tokens, work);
   out.pipeline = pipeline_cost(rec, in, problem, plan, work, traffic, act.micro_batches);
+  if (split)
+    out.schedule = schedule_cost(rec, act.micro_batches, out.pipeline.bubble,
+                                 act.micro_batches * out.pipeline.slowest, out.pipeline.step);
   out.step = step_cost(rec, in, problem, plan, out.compute, rates, out.comm, out.pipeline, out.memory.params,
                        host, act.tokens, act.micro_batches);
   out.range = range_cost(rec, problem, plan, out.compute, out.step.step, out.memory.device);
@@ -94,8 +98,8 @@ struct FullestStage {
   int stage = 0;
   MemoryCost<double> memory;
 };
-/// Of stages that hold the same kinds of layers the first is the fullest: later ones have fewer micro-batches
-/// in flight.
+/// Of stages that hold the same kinds of layers the first is the fullest: later ones have no more
+/// micro-batches in flight.
 inline FullestStage find_fullest(Eval& rec, const Inputs<double>& in, const Problem& problem,
                                  const Plan& plan) {
   FullestStage out{0, memory_cost(rec, in, problem, plan, 0)};
@@ -117,6 +121,30 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
   const auto memory = memory_cost(rec, in, problem, plan, stage);
   return detail::cost_beyond_memory(rec, in, problem, plan, stage, memory);
 }
+
+// The engine for one recorder. With TRAINPLAN_COMPILED it is src/engine.cpp that makes it, once for all.
+#define TRAINPLAN_ENGINE(WHERE, R)                                                                             \
+  WHERE template Inputs<R::Num> bind(R&, const Problem&, const Plan&);                                         \
+  WHERE template ParamsCost<R::Num> params_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&, int);   \
+  WHERE template MemoryCost<R::Num> memory_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&, int);   \
+  WHERE template Rates<R::Num> sustained_rates(R&, const Inputs<R::Num>&, const Problem&);                      \
+  WHERE template LayerWork<R::Num> layer_work(R&, const Inputs<R::Num>&, const Problem&, const Plan&,          \
+                                              Tokens<R::Num>, const ComputeCost<R::Num>&,                      \
+                                              const Rates<R::Num>&, Count<R::Num>);                            \
+  WHERE template LayerTraffic<R::Num> layer_traffic(R&, const Inputs<R::Num>&, const Problem&, const Plan&,    \
+                                                    Tokens<R::Num>, const LayerWork<R::Num>&);                 \
+  WHERE template detail::Blocks<R::Num> detail::block_times(                                                   \
+      R&, const Inputs<R::Num>&, const Problem&, const Plan&, const LayerWork<R::Num>&,                        \
+      const LayerTraffic<R::Num>&, const StageBlocks&);                                                        \
+  WHERE template PlanCost<R::Num> detail::cost_beyond_memory(R&, const Inputs<R::Num>&, const Problem&,        \
+                                                             const Plan&, int, const MemoryCost<R::Num>&);     \
+  WHERE template FactorRange<R::Num> time_factors(R&, const Problem&, const Plan&);                            \
+  WHERE template FactorRange<R::Num> memory_factors(R&, const Problem&, Reading);
+
+#ifdef TRAINPLAN_COMPILED
+TRAINPLAN_ENGINE(extern, Eval)
+TRAINPLAN_ENGINE(extern, Explain)
+#endif
 
 /// The stage whose GPU needs most device memory.
 inline int fullest_stage(const Problem& problem, const Plan& plan) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "trainplan/cost/plan_cost.hpp"
+#include "trainplan/cost/passes.hpp"
 #include "trainplan/plan/stages.hpp"
 #include "trainplan/sim/cut.hpp"
 #include "trainplan/spec/pipeline.hpp"
@@ -23,20 +23,6 @@ struct PlannedPipeline {
 };
 
 namespace detail {
-
-/// One micro-batch in some layers.
-struct PassSeconds {
-  double forward = 0, input_gradient = 0, weight_gradient = 0;
-
-  void add(double count, const PassSeconds& of) {
-    forward += count * of.forward;
-    input_gradient += count * of.input_gradient;
-    weight_gradient += count * of.weight_gradient;
-  }
-};
-
-/// Of the backward pass of a product one of two products makes the gradient of its weights.
-inline constexpr double kWeightProducts = 0.5;
 
 class PlannedCuts {
   using Layers = std::vector<LayerRange>;
@@ -54,44 +40,14 @@ class PlannedCuts {
   Inputs<double> in_;
   PlanCost<double> cost_;
   std::vector<MemoryCost<double>> memory_;  // of each stage
-  std::array<PassSeconds, kBlockKinds> blocks_{};
-  PassSeconds head_{}, further_{};
+  BlockPasses blocks_{};
   double dense_ = 0, sparse_ = 0, kept_ = 0, further_saved_ = 0, head_saved_ = 0, message_ = 0, transfer_ = 0;
 
-  static PassSeconds halves(const Passes<double>& all, const Passes<double>& products) {
-    const double w = kWeightProducts * products.backward.num();
-    return {all.forward.num(), all.backward.num() - w, w};
-  }
-
-  /// Waiting for the host is spread over the passes.
-  PassSeconds block_passes(const LayerWork<double>& w, const LayerTraffic<double>& t, BlockKind kind) {
-    const bool sparse = has_experts(kind);
-    const BlockTime<double> block = block_time(rec_, in_, problem_, plan_, w, t, kind);
-    const double busy = (block.total - block.wait).num(), stretch = busy > 0 ? block.total.num() / busy : 1;
-    Seconds<double> forward = (w.attention_block + (sparse ? w.experts : w.mlp)).forward +
-                              (sparse ? t.tensor_sparse : t.tensor).forward + t.context.forward;
-    if (sparse) forward = forward + t.experts.forward;
-    const double weights =
-        kWeightProducts *
-        (w.attention_products + (sparse ? w.expert_products : w.mlp_products)).backward.num();
-    return {forward.num() * stretch, (busy - forward.num() - weights) * stretch, weights * stretch};
-  }
-
-  void make_times() {
-    const auto& act = cost_.memory.activations;
-    const auto rates = sustained_rates(rec_, in_, problem_);
-    const auto work = layer_work(rec_, in_, problem_, plan_, act.tokens, cost_.compute, rates,
-                                 cost_.memory.params.padded_vocabulary);
-    const auto traffic = layer_traffic(rec_, in_, problem_, plan_, act.tokens, work);
+  /// Every kind of block that a cut of this model may hold.
+  StageBlocks every_block() const {
     const ModelSpec& m = problem_.model();
-    const bool sparse = m.is_sparse(), dense = !sparse || m.sparse_layers() < m.layers;
-    for (const BlockKind kind :
-         {BlockKind::Dense, BlockKind::DenseAgain, BlockKind::Sparse, BlockKind::SparseAgain}) {
-      if (has_experts(kind) ? sparse : dense)
-        blocks_[static_cast<std::size_t>(kind)] = block_passes(work, traffic, kind);
-    }
-    head_ = halves(work.head, work.head_product);
-    further_ = halves(work.further, work.further);
+    const double sparse = m.is_sparse() ? 1 : 0, dense = sparse == 0 || m.sparse_layers() < m.layers ? 1 : 0;
+    return {.blocks = {dense, dense, sparse, sparse}, .heads = 1, .further = 1};
   }
 
   /// A layer of either kind, from the stages that hold it.
@@ -118,11 +74,9 @@ class PlannedCuts {
       head_saved_ =
           norm + logits_bytes(act.tokens, memory.params.padded_vocabulary, in_.element, in_.tp).num();
     }
-    const auto message =
-        layer_message_bytes(cost_.memory.activations.tokens, in_.hidden, in_.element) / in_.tp;
-    const auto link = reached_link(rec_, problem_, group_of(plan_, Axis::Pp));
-    message_ = message.num();
-    transfer_ = collective_time(message, link.rate, Count<double>{2}, link.hop).num();
+    const auto tokens = cost_.memory.activations.tokens;
+    message_ = (layer_message_bytes(tokens, in_.hidden, in_.element) / in_.tp).num();
+    transfer_ = stage_message(rec_, in_, problem_, plan_, tokens).num();
   }
 
   int chunks() const { return static_cast<int>(options_.chunks.value_or(plan_.vpp > 1 ? plan_.vpp : 2)); }
@@ -148,10 +102,10 @@ class PlannedCuts {
                  of_dense = static_cast<double>(held.size()) - of_sparse;
     Position out;
     const auto layers_of_kind = [&](double dense, double sparse) {
-      out.passes.add(dense * (1 - again), blocks_[0]);
-      out.passes.add(dense * again, blocks_[1]);
-      out.passes.add(sparse * (1 - again), blocks_[2]);
-      out.passes.add(sparse * again, blocks_[3]);
+      out.passes.add(dense * (1 - again), blocks_.of[0]);
+      out.passes.add(dense * again, blocks_.of[1]);
+      out.passes.add(sparse * (1 - again), blocks_.of[2]);
+      out.passes.add(sparse * again, blocks_.of[3]);
     };
     layers_of_kind(of_dense, of_sparse);
     out.bytes =
@@ -160,8 +114,8 @@ class PlannedCuts {
     const auto further = static_cast<double>(problem_.recipe.mtp_layers);
     const bool last_sparse = m.kind(m.layers - 1).sparse;
     layers_of_kind(last_sparse ? 0 : further, last_sparse ? further : 0);
-    out.passes.add(further, further_);
-    out.passes.add(1 + further, head_);
+    out.passes.add(further, blocks_.further);
+    out.passes.add(1 + further, blocks_.head);
     out.bytes += further_saved_ + (1 + further) * head_saved_;
     return out;
   }
@@ -215,7 +169,7 @@ class PlannedCuts {
         in_(bind(rec_, problem, plan)),
         cost_(evaluate(problem, plan)) {
     for (int g = 0; g < plan_.pp; ++g) memory_.push_back(memory_cost(rec_, in_, problem_, plan_, g));
-    make_times();
+    blocks_ = block_passes(problem, plan, every_block());
     make_sizes();
   }
 

@@ -37,7 +37,7 @@ struct LayerMix {
 inline LayerMix mix_of(const Problem& problem, const Plan& plan, int stage) {
   const ModelSpec& m = problem.model();
   const StageLayers held = layers_of(m, plan, stage);
-  const bool further = stage == plan.pp - 1 && problem.recipe.mtp_layers > 0;
+  const bool further = stage == head_stage(plan) && problem.recipe.mtp_layers > 0;
   const bool last_sparse = m.kind(m.layers - 1).sparse;
   return {held.sparse < held.all || (further && !last_sparse), held.sparse > 0 || (further && last_sparse)};
 }

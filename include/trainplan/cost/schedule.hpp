@@ -54,6 +54,20 @@ ScheduleCost<typename R::Num> schedule_cost(R& rec, const Inputs<typename R::Num
   return out;
 }
 
+/// The same of a schedule whose bubble depends on what its passes take. work: of the slowest stage; all: with
+/// the bubble.
+template <Recorder R>
+ScheduleCost<typename R::Num> schedule_cost(R& rec, Count<typename R::Num> m, Seconds<typename R::Num> bubble,
+                                            Seconds<typename R::Num> work, Seconds<typename R::Num> all) {
+  ScheduleCost<typename R::Num> out;
+  out.micro_batches = m;
+  out.bubble_of_ideal = rec.item(
+      {"schedule.bubble_of_ideal", "x_bubble", bubble_of_ideal.title, {}, Unit::Share}, bubble / work);
+  out.bubble_of_total =
+      rec.item({"schedule.bubble_of_total", "x_total", bubble_of_total.title, {}, Unit::Share}, bubble / all);
+  return out;
+}
+
 using ScheduleFormulas =
     Chapter<micro_batches_per_step, bubble_of_ideal, bubble_of_total, micro_batches_for_bubble>;
 

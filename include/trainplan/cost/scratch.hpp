@@ -136,7 +136,7 @@ Bytes<typename R::Num> scratch_gradients(R& rec, const Inputs<typename R::Num>& 
                                          const ParamsCost<typename R::Num>& params) {
   using N = typename R::Num;
   auto shapes = detail::layer_shapes(in, problem, plan, detail::mix_of(problem, plan, stage));
-  if (stage == plan.pp - 1) {
+  if (stage == head_stage(plan)) {
     const auto head = detail::head_shape(in, params);
     shapes.add(head.item, head.rows, head.columns, head.ways, detail::Split::Rows);
   }

@@ -49,7 +49,42 @@ struct StepCost {
   TokensPerSec<N> rate;
 };
 
+/// Whether data-parallel traffic goes on behind work, and gathers of updated weights with it.
+struct DataOverlap {
+  bool traffic = true, gathers = true;
+
+  bool hides(HidesBehind what) const {
+    return traffic && what != HidesBehind::Nothing && (gathers || what != HidesBehind::NextForward);
+  }
+};
+inline DataOverlap data_overlap(const Recipe& r) { return {r.dp_overlap, r.gather_overlap}; }
+
 namespace detail {
+
+/// Data-parallel traffic that shows, and that which hides behind work.
+template <class N>
+struct DataExposure {
+  Sum<Seconds<N>> shown, behind;
+};
+
+/// window(what, behind) is the work that traffic can hide behind, `behind` what hides there already.
+template <class N, class Window>
+DataExposure<N> data_exposure(DataOverlap overlap, const std::array<Seconds<N>, 4>& times,
+                              const std::array<bool, 4>& used, Count<N> layers, Count<N> m, Window window) {
+  DataExposure<N> out;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const auto what = static_cast<HidesBehind>(i);
+    if (!used[i]) continue;
+    if (!overlap.hides(what)) {
+      out.shown.add(1.0 * times[i]);
+      continue;
+    }
+    const Seconds<N> work = window(what, out.behind);
+    out.shown.add(exposed_window(times[i], work, what == HidesBehind::Compute ? layers * m : layers));
+    out.behind.add(min(times[i], work));
+  }
+  return out;
+}
 
 /// Data-parallel traffic that no work hides, and what that behind work costs the work. A window is the time
 /// that the pace-making stage takes, whatever it spends it on: were it the kernels alone, faster ones could
@@ -63,34 +98,18 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
   using N = typename R::Num;
   const auto with = [&](Seconds<N> window, Seconds<N> wait) { return host.any ? window + wait : window; };
   const auto all = host.any ? pipe.slowest + host.forward + host.backward : pipe.slowest;
-  const auto time = [&](HidesBehind what) { return comm.data_behind[static_cast<std::size_t>(what)]; };
-  Sum<Seconds<N>> shown;
-  Sum<Seconds<N>> behind;
-  const auto hide = [&](HidesBehind what, Seconds<N> window, Count<N> pieces) {
-    shown.add(exposed_window(time(what), window, pieces));
-    behind.add(min(time(what), window));
+  const auto window = [&](HidesBehind what, const Sum<Seconds<N>>& taken) {
+    if (what == HidesBehind::LastBackward)
+      return rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"},
+                      with(pipe.slowest * 2.0 / 3.0, host.backward));
+    if (what == HidesBehind::NextForward)
+      return rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"},
+                      with(pipe.slowest / 3.0, host.forward));
+    return rec.item({"step.window_all", "t_win", "all micro-batches, less what other traffic hides behind"},
+                    taken.empty() ? m * all : m * all - taken.total());
   };
-  for (std::size_t i = 0; i < comm.used.size(); ++i) {
-    const auto what = static_cast<HidesBehind>(i);
-    if (!comm.used[i]) continue;
-    if (!problem.recipe.dp_overlap || what == HidesBehind::Nothing)
-      shown.add(1.0 * time(what));
-    else if (what == HidesBehind::LastBackward)
-      hide(what,
-           rec.item({"step.window_backward", "t_win_b", "backward of the last micro-batch"},
-                    with(pipe.slowest * 2.0 / 3.0, host.backward)),
-           layers);
-    else if (what == HidesBehind::NextForward)
-      hide(what,
-           rec.item({"step.window_forward", "t_win_f", "forward of the next micro-batch"},
-                    with(pipe.slowest / 3.0, host.forward)),
-           layers);
-    else
-      hide(what,
-           rec.item({"step.window_all", "t_win", "all micro-batches, less what other traffic hides behind"},
-                    behind.empty() ? m * all : m * all - behind.total()),
-           layers * m);
-  }
+  auto [shown, behind] =
+      data_exposure(data_overlap(problem.recipe), comm.data_behind, comm.used, layers, m, window);
   if (!behind.empty())
     shown.add(rec.item(
         {"step.overlap_slowdown", "t_slow_dp", "compute slowed by the traffic behind it"},
@@ -99,21 +118,28 @@ Seconds<typename R::Num> exposed_data(R& rec, const Problem& problem, const Comm
   return rec.item({"step.exposed_dp", "t_dp_exp", "data parallel"}, 1.0 * shown.total());
 }
 
-/// Messages between stages: plain schedules wait for each, interleaved ones send behind other chunks. Each
-/// tensor-parallel rank sends its part and the receivers gather it (megatron-2021, section 4.1).
+/// One message between stages. Each tensor-parallel rank sends its part and the receivers gather it
+/// (megatron-2021, section 4.1).
+template <Recorder R>
+Seconds<typename R::Num> stage_message(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                       const Plan& plan, Tokens<typename R::Num> tokens) {
+  using N = typename R::Num;
+  const auto link = reached_link(rec, problem, group_of(plan, Axis::Pp));
+  const auto two = rec.template in<Count<N>>({"n_2", "ranks of a message", "pipeline"}, 2);
+  return rec.apply(collective_time, {"traffic.pp", "t_m", "one message between stages"},
+                   layer_message_bytes(tokens, in.hidden, in.element) / in.tp, link.rate, two, link.hop);
+}
+
+/// Messages between stages: schedules with one chunk on a rank wait for each, others send behind other
+/// chunks.
 template <Recorder R>
 Seconds<typename R::Num> exposed_pipeline(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                           const Plan& plan, Tokens<typename R::Num> tokens,
                                           Count<typename R::Num> m) {
   using N = typename R::Num;
   const Item item{"step.exposed_pp", "t_pp_exp", "pipeline parallel"};
-  if (plan.pp == 1 || plan.schedule == Schedule::Interleaved) return rec.item(item, Seconds<N>{N(0.0)});
-  const auto link = reached_link(rec, problem, group_of(plan, Axis::Pp));
-  const auto two = rec.template in<Count<N>>({"n_2", "ranks of a message", "pipeline"}, 2);
-  const auto message =
-      rec.apply(collective_time, {"traffic.pp", "t_m", "one message between stages"},
-                layer_message_bytes(tokens, in.hidden, in.element) / in.tp, link.rate, two, link.hop);
-  return rec.item(item, 2.0 * m * message);
+  if (plan.pp == 1 || has_chunks(plan.schedule)) return rec.item(item, Seconds<N>{N(0.0)});
+  return rec.item(item, 2.0 * m * stage_message(rec, in, problem, plan, tokens));
 }
 
 template <Recorder R>
@@ -131,7 +157,7 @@ void exposed_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& prob
   out.exposed_context = mean({"step.exposed_cp", "t_cp_exp", "context parallel"}, pipe.context);
   out.exposed_pipeline = exposed_pipeline(rec, in, problem, plan, tokens, m);
   auto exposed = out.exposed_tensor + out.exposed_data + out.exposed_context + out.exposed_pipeline;
-  if (problem.model().tied && plan.pp > 1) {
+  if (problem.model().tied && tables_apart(plan)) {
     const auto link = reached_link(rec, problem, group_of(plan, Axis::Pp));
     const auto bytes = tied_bytes(
         rec, {"traffic.tied", "V_tied_s", "gradient of the tied table, once a step"}, problem, params.table);

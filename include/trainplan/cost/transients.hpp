@@ -175,7 +175,8 @@ void add_expert_rows(const StageMemory<R>& s) {
 template <Recorder R>
 void add_pipeline_buffers(const StageMemory<R>& s) {
   if (s.plan.pp == 1 || s.problem.profile().pipeline_buffers != PipelineBuffers::Torch) return;
-  const double neighbours = s.is_first() || s.is_last() ? 1 : 2;
+  const bool end = s.stage == 0 || s.stage == s.plan.pp - 1;
+  const double neighbours = (end ? 1 : 2) * (is_vee(s.plan.schedule) ? 2 : 1);
   s.live.add(s.rec.item({"memory.pipeline_receive", "M_recv", "receive buffers of all micro-batches"},
                         s.act.micro_batches * s.hidden(neighbours)),
              kComputePhases);

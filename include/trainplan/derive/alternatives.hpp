@@ -56,6 +56,11 @@ class Alternatives {
     out_.alternatives.push_back({std::move(key), std::move(name), *t, judge(*t)});
   }
 
+  /// Against a plan that was chosen after them.
+  void judge_again() {
+    for (Alternative& a : out_.alternatives) a.why = judge(a.trial);
+  }
+
   /// The same tp, cp and ep with full sharding in place of the pipeline.
   void add_full_sharding() {
     if (fsdp_ == nullptr) return;

@@ -1,10 +1,13 @@
 /// What a derivation gives: the plan, the reasons axis by axis, and the plans beside it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "trainplan/cost/simulated.hpp"
 #include "trainplan/derive/trial.hpp"
 
 namespace trainplan {
@@ -22,10 +25,30 @@ struct Alternative {
   Sentence why;
 };
 
+/// One schedule with its virtual stages. trial: nothing when it breaks a rule, which refusal tells. least:
+/// step if no order were in the way. run: nothing where the bound said enough. step: simulated, else in
+/// closed form.
+struct ScheduleTrial {
+  Schedule schedule = Schedule::OneFOneB;
+  std::int64_t vpp = 1;
+  std::optional<Trial> trial{};
+  std::string refusal{};
+  double least = 0, step = 0;
+  std::optional<PipelineRun> run{};
+};
+
+/// best: index of the row with the shortest step among those with the best verdict; rows when none is legal.
+struct ScheduleTrials {
+  std::vector<ScheduleTrial> rows{};
+  std::size_t best = 0, simulated = 0;
+};
+
+/// schedules: those that were tried, where the run leaves the choice open.
 struct Derivation {
   Trial chosen;
   std::vector<Decision> decisions;
   std::vector<Alternative> alternatives;
+  std::optional<ScheduleTrials> schedules{};
 };
 
 namespace detail {

@@ -10,6 +10,7 @@
 #include "trainplan/derive/alternatives.hpp"
 #include "trainplan/derive/derivation.hpp"
 #include "trainplan/derive/derive_sparse.hpp"
+#include "trainplan/derive/schedules.hpp"
 #include "trainplan/derive/story.hpp"
 
 namespace trainplan {
@@ -297,8 +298,13 @@ inline std::int64_t largest_tp(const Planner& planner) {
 /// Nothing when no legal plan exists. fsdp: the planner of a fully sharded framework for comparison, or
 /// nullptr.
 inline std::optional<Derivation> derive(const Planner& planner, const Planner* fsdp) {
-  if (planner.problem().model().is_sparse()) return detail::SparseDeriver(planner, fsdp).derive();
-  return detail::Deriver(planner, fsdp).derive();
+  auto out = planner.problem().model().is_sparse() ? detail::SparseDeriver(planner, fsdp).derive()
+                                                   : detail::Deriver(planner, fsdp).derive();
+  if (out && planner.run().any_schedule) {
+    choose_any_schedule(*out);
+    detail::Alternatives(planner, fsdp, *out).judge_again();
+  }
+  return out;
 }
 
 }  // namespace trainplan

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "trainplan/plan/problem.hpp"
+#include "trainplan/plan/rules/pipeline.hpp"
 #include "trainplan/spec/validator.hpp"
 
 namespace trainplan::detail {
@@ -38,7 +39,8 @@ inline void set_field_value(Problem& x, Plan& p, std::string_view field, std::in
   if (field == "pp") p.pp = degree;
   if (field == "pp") choose_layout(x.model().layers, x.profile().uneven_stages, p);
   if (field == "vpp") p.vpp = degree;
-  if (field == "vpp") p.schedule = v > 1 ? Schedule::Interleaved : Schedule::OneFOneB;
+  if (field == "vpp" && !detail::chunks_fit(p.schedule, v))
+    p.schedule = v > 1 ? Schedule::Interleaved : Schedule::OneFOneB;
   if (field == "cp") p.cp = degree;
   if (field == "ep") p.ep = degree;
   if (field == "etp") p.etp = degree;

@@ -19,6 +19,14 @@ inline void tell_broken(Decision& decision, const Planner& planner, const Choice
 }
 
 inline void tell_vpp(Decision& pp, const Trial& chosen, const RunSpec& run) {
+  if (splits_backward(chosen.plan.schedule)) {
+    const auto& schedule = chosen.cost.schedule;
+    pp.reasons.push_back({std::string(name_of(chosen.plan.schedule)) + ": bubble ",
+                          Value{schedule.bubble_of_ideal.num(), Unit::Share}, " of ideal time (",
+                          Value{schedule.bubble_of_total.num(), Unit::Share},
+                          " of total) if its passes were equal"});
+    return;
+  }
   const double target = chosen.problem.calibration().interleave_bubble_target.value;
   const double p = chosen.plan.pp, m = static_cast<double>(micro_batches(chosen.problem, chosen.plan));
   const auto bubble = [&](double v) { return bubble_of_ideal(Count<>{p}, Count<>{v}, Count<>{m}).num(); };

@@ -37,6 +37,7 @@ struct Choice {
   Recompute recompute = Recompute::None;
   std::int64_t recompute_layers = 0;
   std::optional<Modules> modules{};
+  std::optional<Schedule> schedule{};
   std::optional<Sharding> sharding{};
   std::optional<bool> sync_each_micro_batch{};
 };
@@ -49,14 +50,16 @@ class Planner {
   const RunSpec& run_;
   std::int64_t batch_target_;
 
-  /// The smallest v whose bubble is within the target, else the largest legal one.
-  std::int64_t choose_vpp(Problem& problem, Plan plan) const {
+  /// The smallest v whose bubble is within the target, else the largest legal one. `over`: the schedule of v
+  /// above 1; without `flat` there is none of v 1.
+  std::int64_t choose_vpp(Problem& problem, Plan plan, Schedule over = Schedule::Interleaved,
+                          bool flat = true) const {
     const std::int64_t slots = layer_slots(problem.model().layers, plan.layout) / plan.pp;
     const double target = problem.calibration().interleave_bubble_target.value;
-    std::int64_t best = 1;
-    for (std::int64_t v = 1; v <= slots; ++v) {
+    std::int64_t best = flat ? 1 : 2;
+    for (std::int64_t v = best; v <= slots; ++v) {
       plan.vpp = static_cast<std::uint16_t>(v);
-      plan.schedule = v > 1 ? Schedule::Interleaved : Schedule::OneFOneB;
+      plan.schedule = v > 1 ? over : Schedule::OneFOneB;
       if (!legal(problem, plan)) continue;
       best = v;
       const double m = static_cast<double>(micro_batches(problem, plan));
@@ -76,6 +79,22 @@ class Planner {
     plan.first_layers = static_cast<std::uint16_t>(one);
     plan.last_layers =
         static_cast<std::uint16_t>(std::clamp<std::int64_t>(run_.last_layers.value_or(last), 0, kMaxLayers));
+  }
+
+  /// Schedule and virtual stages. One that needs a number of virtual stages gets it, unless the user gives
+  /// another.
+  void choose_schedule(Problem& problem, const Choice& c, Plan& plan) const {
+    const std::optional<Schedule> wanted = c.schedule ? c.schedule : run_.schedule;
+    const bool further = wanted && has_chunks(*wanted) && *wanted != Schedule::Interleaved;
+    const auto set = [&](std::int64_t v, Schedule s) {
+      plan.vpp = static_cast<std::uint16_t>(v);
+      plan.schedule = s;
+    };
+    if (further && plan.pp > 1 && !run_.vpp && c.vpp.value_or(1) == 1)
+      return set(is_vee(*wanted) ? 2 : choose_vpp(problem, plan, *wanted, false), *wanted);
+    const bool free_schedule = !wanted || *wanted == Schedule::Interleaved;
+    const std::int64_t v = c.vpp ? *c.vpp : free_schedule && plan.pp > 1 ? choose_vpp(problem, plan) : 1;
+    set(v, wanted.value_or(v > 1 ? Schedule::Interleaved : Schedule::OneFOneB));
   }
 
   Sharding sharding_of(const Choice& c) const {
@@ -130,10 +149,7 @@ class Planner {
     if (run_.first_layers || run_.last_layers) pin_layers(problem.model().layers, plan);
     if (batch_target_ > 0)
       problem.recipe.global_batch = nearest_multiple(batch_target_, std::int64_t{plan.dp} * plan.micro_batch);
-    const bool free_schedule = !run_.schedule || *run_.schedule == Schedule::Interleaved;
-    const std::int64_t v = c.vpp ? *c.vpp : free_schedule && plan.pp > 1 ? choose_vpp(problem, plan) : 1;
-    plan.vpp = static_cast<std::uint16_t>(v);
-    plan.schedule = run_.schedule.value_or(v > 1 ? Schedule::Interleaved : Schedule::OneFOneB);
+    choose_schedule(problem, c, plan);
     return {problem, plan};
   }
 

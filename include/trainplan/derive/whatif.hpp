@@ -11,7 +11,9 @@
 #include "trainplan/cost/losses.hpp"
 #include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/cost/sensitivity.hpp"
+#include "trainplan/derive/derivation.hpp"
 #include "trainplan/derive/trial.hpp"
+#include "trainplan/plan/rules/pipeline.hpp"
 
 namespace trainplan {
 
@@ -43,9 +45,30 @@ struct WhatIfs {
   std::vector<WhatIf> rows;
   std::optional<ProductCut> products;
   std::vector<RecomputeGain> recompute;
+  std::string layout;  // settings of the split in the row "layers"
 };
 
 namespace detail {
+
+/// Layers of each virtual stage that an end of the pipeline may hold more or less than the others.
+inline constexpr std::int64_t kLayersMoved = 6;
+/// Share of the step that another split must save to stand among the first rows.
+inline constexpr double kGainShown = 0.02;
+
+/// "--decoder-first-pipeline-num-layers 19 ...": the split in the framework's words.
+inline std::string layout_settings(const FrameworkProfile& f, const Plan& p) {
+  std::string out;
+  const auto add = [&](const std::string& setting) { out += (out.empty() ? "" : " ") + setting; };
+  for (const LaunchFlag& flag : f.flags) {
+    if (p.layout == Layout::EmbeddingAndLoss && flag.field == "uneven_stages")
+      for (const auto& [value, setting] : flag.settings)
+        if (value == "true") add(setting);
+    if (p.layout != Layout::FirstAndLast || flag.flag.empty()) continue;
+    if (flag.field == "first_layers") add(flag.flag + " " + num(p.first_layers));
+    if (flag.field == "last_layers") add(flag.flag + " " + num(p.last_layers));
+  }
+  return out;
+}
 
 class WhatIfFinder {
   const Trial& chosen_;
@@ -199,6 +222,41 @@ class WhatIfFinder {
           [=](Recipe& r, Plan&) { r.offload.layers = all; });
   }
 
+  /// Of the splits that the framework makes, the one with the shortest step: the embedding counted with the
+  /// loss, and ends that hold fewer or more layers than the stages between them.
+  void add_layout() {
+    const Plan& own = plan();
+    if (own.pp < 2 || is_vee(own.schedule) ||
+        chosen_.problem.profile().uneven_stages != UnevenStages::Counted)
+      return;
+    std::optional<Plan> best;
+    double shortest = chosen_.cost.step.step.num();
+    const auto consider = [&](Layout layout, std::int64_t first, std::int64_t last) {
+      Plan p = own;
+      p.layout = layout;
+      p.first_layers = static_cast<std::uint16_t>(first);
+      p.last_layers = static_cast<std::uint16_t>(last);
+      if (p == own || first_broken(chosen_.problem, p) != nullptr) return;
+      const PlanCost<double> cost = evaluate(chosen_.problem, p);
+      if (cost.step.step.num() >= shortest || (cost.memory.device > cost.gate)) return;
+      shortest = cost.step.step.num();
+      best = p;
+    };
+    consider(Layout::EmbeddingAndLoss, 0, 0);
+    const std::int64_t even = chosen_.problem.model().layers / own.pp, v = own.vpp;
+    const std::int64_t most = even + kLayersMoved * v,
+                       least = std::max<std::int64_t>(v, even - kLayersMoved * v);
+    for (std::int64_t first = least / v * v; first <= most; first += v)
+      for (std::int64_t last = least / v * v; last <= most; last += v)
+        consider(Layout::FirstAndLast, first, last);
+    if (!best) return;
+    const Plan found = *best;
+    const bool small = shortest > (1 - kGainShown) * chosen_.cost.step.step.num();
+    add("layers", "stages of " + split_text(chosen_.problem.model(), found) + " layers", small,
+        [=](Recipe&, Plan& p) { p = found; });
+    out_.layout = layout_settings(chosen_.problem.profile(), found);
+  }
+
   void add_micro_batch(std::int64_t b, bool minor) {
     add("micro_batch_" + std::to_string(b), "micro-batch " + std::to_string(b), minor,
         [=](Recipe&, Plan& p) { p.micro_batch = static_cast<std::uint16_t>(b); });
@@ -208,6 +266,7 @@ class WhatIfFinder {
   explicit WhatIfFinder(const Trial& chosen) : chosen_(chosen) {}
 
   WhatIfs find() {
+    add_layout();
     add_formats();
     add_recompute(has_expert_traffic() || plan().recompute != Recompute::None);
     add_overlaps();

@@ -10,6 +10,7 @@
 #include "trainplan/spec/calibration.hpp"
 #include "trainplan/spec/checked.hpp"
 #include "trainplan/spec/cluster.hpp"
+#include "trainplan/spec/forecast.hpp"
 #include "trainplan/spec/framework.hpp"
 #include "trainplan/spec/model.hpp"
 #include "trainplan/spec/run.hpp"
@@ -34,6 +35,9 @@ std::optional<Checked<Calibration>> published_calibration(Issues& issues);
 /// A model or cluster file that lies beside the run file is named by its path.
 std::optional<RunSpec> load_run(std::string_view name_or_path, Issues& issues);
 
+/// Named save and recovery times; `where` is the place that named it.
+std::optional<Scenario> load_scenario(std::string_view name_or_path, Issues& issues, const Issue& where = {});
+
 /// Gives issues about a run file that was loaded (its origin in `file`) their line and column.
 void place_in_run_file(const RunSpec& run, Issues& issues);
 
@@ -53,6 +57,7 @@ std::optional<Checked<FrameworkProfile>> load_framework_text(std::string_view te
 std::optional<Checked<Calibration>> load_calibration_text(std::string_view text, std::string_view file,
                                                           Issues& issues);
 std::optional<RunSpec> load_run_text(std::string_view text, std::string_view file, Issues& issues);
+std::optional<Scenario> load_scenario_text(std::string_view text, std::string_view file, Issues& issues);
 std::vector<Anchor> load_anchors_text(std::string_view text, std::string_view file, Issues& issues);
 
 /// One shipped config of a kind, for `list`: its name, its aliases and its "title" or "name" if it has one.

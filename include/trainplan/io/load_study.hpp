@@ -16,6 +16,9 @@ void say_input(study::Given& given, const study::Field& field, std::string_view 
 /// A local file or a shipped one of configs/studies, for this topic; what is wrong with it is recorded.
 void load_study(std::string_view name_or_path, const study::Topic& topic, study::Given& given,
                 Issues& issues);
+/// The same from a text, which issues name `file`.
+void load_study_text(std::string_view text, std::string_view file, const study::Topic& topic,
+                     study::Given& given, Issues& issues);
 
 /// Every shipped framework profile and published count of failures.
 study::Shelf load_shelf(Issues& issues);

@@ -35,6 +35,12 @@ constexpr std::int64_t expert_dp(const Plan& p) {
   return std::int64_t{p.tp} * p.cp * p.dp / (std::int64_t{p.ep} * p.etp);
 }
 
+/// The stage with the head: the last one, or in a V the first.
+constexpr int head_stage(const Plan& p) { return is_vee(p.schedule) ? 0 : p.pp - 1; }
+
+/// The embedding and the head lie on different stages.
+constexpr bool tables_apart(const Plan& p) { return head_stage(p) != 0; }
+
 /// Whole layers run forward a second time.
 constexpr bool recomputes_layers(const Plan& p) {
   return p.recompute == Recompute::Layers || p.recompute == Recompute::Full;

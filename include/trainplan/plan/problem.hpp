@@ -30,6 +30,7 @@ struct Recipe {
   bool fused_mlp = true, compile = false, accumulation_fusion = true, expandable_segments = false;
   bool hidden_dropout = false, attention_dropout = false;  // a probability above 0
   bool tp_overlap = true, dp_overlap = true, ep_overlap = false;
+  bool gather_overlap = true;  // of updated weights, with dp_overlap
   bool low_weights = false;       // kept and gathered in the format of the products
   Offload offload;                // to the memory of the host
   std::int64_t mtp_layers = 0;    // blocks for further tokens that are trained
@@ -108,6 +109,14 @@ inline const Figure& low_peak(const Problem& problem) {
 inline std::int64_t micro_batches(const Problem& problem, const Plan& plan) {
   const std::int64_t per_round = std::int64_t{plan.dp} * plan.micro_batch;
   return per_round > 0 ? problem.recipe.global_batch / per_round : 0;
+}
+
+/// Micro-batches that visit a virtual stage of a rank before the next one does: as many as there are stages,
+/// or equal rounds of at least as many.
+inline std::int64_t group_size(const Problem& problem, const Plan& plan) {
+  const std::int64_t m = micro_batches(problem, plan);
+  if (!problem.profile().rules.interleaves_in_rounds || m < plan.pp) return plan.pp;
+  return m / (m / plan.pp);
 }
 
 }  // namespace trainplan

@@ -24,7 +24,8 @@ constexpr std::int64_t layer_slots(std::int64_t layers, Layout layout) {
 
 /// Chunk `chunk` of `stage`, of the vpp chunks that each stage holds. Left-over slots go to the first chunks.
 inline LayerRange chunk_layers(std::int64_t layers, const Plan& plan, int stage, int chunk) {
-  const std::int64_t p = plan.pp, v = plan.vpp, k = std::int64_t{chunk} * p + stage;
+  const std::int64_t p = plan.pp, v = plan.vpp,
+                     k = is_vee(plan.schedule) && chunk == 1 ? 2 * p - 1 - stage : chunk * p + stage;
   if (plan.layout == Layout::FirstAndLast) {
     const std::int64_t first = plan.first_layers / v, last = plan.last_layers / v, round = layers / v;
     const std::int64_t middle = p > 2 ? (round - first - last) / (p - 2) : 0;

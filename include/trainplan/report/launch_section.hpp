@@ -63,7 +63,8 @@ inline std::string launch_mode(const Trial& t, std::string_view field) {
   if (field == "sequence_parallel" && p.tp > 1) return on(p.sequence_parallel);
   if (field == "tp_overlap" && p.tp > 1) return on(r.tp_overlap);
   if (field == "dp_overlap" && p.dp > 1) return on(r.dp_overlap);
-  if (field == "gather_overlap" && p.dp > 1) return on(r.dp_overlap && p.sharding != Sharding::None);
+  if (field == "gather_overlap" && p.dp > 1)
+    return on(r.dp_overlap && r.gather_overlap && p.sharding != Sharding::None);
   if (field == "experts") return on(t.problem.model().is_sparse());
   if (field == "ep_overlap" && t.problem.model().is_sparse()) return on(r.ep_overlap);
   if (field == "compile") return on(r.compile);

@@ -15,6 +15,7 @@
 #include "trainplan/spec/anchor.hpp"
 #include "trainplan/spec/calibration.hpp"
 #include "trainplan/spec/cluster.hpp"
+#include "trainplan/spec/forecast.hpp"
 #include "trainplan/spec/framework.hpp"
 #include "trainplan/spec/model.hpp"
 
@@ -151,7 +152,7 @@ inline Report framework_list_report(const std::vector<FrameworkProfile>& framewo
     std::vector<std::string> modes;
     for (const ShardingRows& r : f.shardings) modes.emplace_back(name_of(r.mode));
     rows.push_back({Code{f.id}, f.name, f.version, std::string(name_of(f.default_sharding)),
-                    detail::joined(modes), std::string(name_of(f.default_gradient)), f.interleaving,
+                    detail::joined(modes), std::string(name_of(f.default_gradient)), f.interleaves(),
                     Value{f.checkpoint_bytes_per_param, Unit::BytesPerParam}});
   }
   return detail::table_report("frameworks", "Framework profiles",
@@ -366,6 +367,24 @@ inline Report run_list_report(const std::vector<ListedRun>& runs) {
       "runs", "Shipped runs",
       {{"name", "name"}, {"model", "model"}, {"cluster", "cluster"}, {"about", "what it shows"}},
       std::move(rows));
+}
+
+/// Named save and recovery times; what one leaves out is the cluster's.
+inline Report scenario_list_report(const std::vector<Scenario>& scenarios) {
+  detail::Rows rows;
+  const auto time = [](const ForecastSpec::Said& said) {
+    return said ? detail::known(*said, Unit::Time) : Cell{};
+  };
+  for (const Scenario& s : scenarios)
+    rows.push_back({Code{s.name}, time(s.save_time), time(s.detect), time(s.restart), time(s.load), s.title});
+  return detail::table_report("scenarios", "Shipped scenarios",
+                              {{"name", "name"},
+                               {"save_time", "save"},
+                               {"detect", "notice"},
+                               {"restart", "restart"},
+                               {"load", "load"},
+                               {"about", "what it is"}},
+                              std::move(rows));
 }
 
 /// A family of models: its model_type spellings and what that name decides.

@@ -11,6 +11,7 @@
 #include "trainplan/report/gates.hpp"
 #include "trainplan/report/launch_section.hpp"
 #include "trainplan/report/plan_sections.hpp"
+#include "trainplan/report/schedule_section.hpp"
 #include "trainplan/report/warning_section.hpp"
 #include "trainplan/report/whatif_sections.hpp"
 
@@ -310,6 +311,8 @@ inline Report plan_report(const Derivation& d, const Ledger& ledger, const std::
   r.sections.push_back(compute_section(t, ledger));
   r.sections.push_back(comm_section(t, ledger));
   r.sections.push_back(step_section(t, ledger, origin_of(settings, "tp_overlap")));
+  if (Section pipeline = schedule_section(d, detail); !pipeline.blocks.empty())
+    r.sections.push_back(std::move(pipeline));
   r.sections.push_back(checkpoint_section(t, ledger));
   r.sections.push_back(cost_section(t, ledger));
   r.sections.push_back(alternative_section(d));

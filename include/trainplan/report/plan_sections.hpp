@@ -254,7 +254,7 @@ inline Table traffic_table(const Trial& t, const Ledger& ledger) {
   add_traffic(table, t, ledger, {"comm.ep", "comm.ep_time", expert, Axis::Ep});
   add_traffic(table, t, ledger, {"comm.etp", "comm.etp_time", expert, Axis::Etp});
   add_traffic(table, t, ledger, {"comm.tied", "comm.tied_time", "exposed", Axis::Pp});
-  const bool interleaved = t.plan.schedule == Schedule::Interleaved;
+  const bool interleaved = has_chunks(t.plan.schedule);
   add_traffic(table, t, ledger,
               {"comm.pp", "comm.pp_time", interleaved ? "other chunks" : "exposed", Axis::Pp});
   return table;

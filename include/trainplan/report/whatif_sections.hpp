@@ -142,6 +142,10 @@ inline Section whatif_section(const Trial& plan, const WhatIfs& all, bool detail
   Notes notes{"notes", {}};
   if (all.products) notes.sentences.push_back(detail::product_sentence(*all.products));
   if (!all.recompute.empty()) notes.sentences.push_back(detail::recompute_sentence(all.recompute));
+  const bool uneven = std::ranges::any_of(
+      all.rows, [&](const WhatIf& w) { return w.key == "layers" && (detail || !w.minor); });
+  if (uneven)
+    notes.sentences.push_back({"uneven stages, since embedding and loss weigh on the ends: " + all.layout});
   for (const WhatIf& w : all.rows)
     if (!w.trial && (detail || !w.minor))
       notes.sentences.push_back({w.name + " breaks " + w.broken + ": " + w.refusal});

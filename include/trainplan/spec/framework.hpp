@@ -12,6 +12,7 @@
 #include "trainplan/spec/execution.hpp"
 #include "trainplan/spec/figure.hpp"
 #include "trainplan/spec/framework_rules.hpp"
+#include "trainplan/spec/schedule.hpp"
 
 namespace trainplan {
 
@@ -261,7 +262,7 @@ struct FrameworkProfile {
   bool expert_parallel = true;         // routed experts over ep ranks
   bool expert_tensor_parallel = true;  // etp may differ from 1
   bool replicates_key_value = true;    // tp may be a multiple of the key-value heads
-  bool interleaving = true;
+  Schedules schedules = bit(Schedule::GPipe) | bit(Schedule::OneFOneB) | bit(Schedule::Interleaved);
   bool causal_flops = true;             // what its own log counts
   bool scratch_gradients = false;       // one weight-shaped gradient buffer for each shape, kept
   bool head_gather = false;             // the head keeps its gathered input (sequence parallelism)
@@ -286,6 +287,9 @@ struct FrameworkProfile {
 
   /// "Megatron-LM core 0.20.0", without the commit that a version may name in brackets.
   std::string release() const { return name + " " + version.substr(0, version.find(" (")); }
+  bool offers(Schedule s) const { return (schedules & bit(s)) != 0; }
+  /// Virtual stages are possible.
+  bool interleaves() const { return (schedules & kChunkedSchedules) != 0; }
   const ShardingRows* rows(Sharding s) const {
     for (const ShardingRows& r : shardings)
       if (r.mode == s) return &r;

@@ -25,8 +25,8 @@ struct FrameworkRules {
   bool micro_batches_cover_stages = false;    // one stage a rank needs m >= pp
   bool interleaves_in_rounds = false;         // m in equal rounds of at least pp, not in groups of pp
   std::int64_t interleaving_stages = 2;       // fewest pp that interleave
-  bool gpipe = true, ring = true, all_to_all = true, all_gather = true, tp_overlap = true, ep_overlap = true,
-       fp16 = true;
+  bool ring = true, all_to_all = true, all_gather = true, tp_overlap = true, ep_overlap = true, fp16 = true;
+  bool split_needs_eager = false;                            // split backward passes and torch.compile
   bool recompute_layers = true;                              // whole layers, a number of them
   std::vector<std::pair<std::string, std::string>> sources;  // id of a rule -> file and version
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "trainplan/spec/forecast.hpp"
 #include "trainplan/spec/framework.hpp"
 #include "trainplan/spec/gap.hpp"
 
@@ -22,10 +23,6 @@ inline constexpr std::string_view kModuleNames[] = {"core_attn", "mla_up_proj", 
 /// Bit set of modules.
 using Modules = std::uint8_t;
 constexpr Modules bit(Module m) { return static_cast<Modules>(1u << static_cast<int>(m)); }
-
-enum class Schedule : std::uint8_t { GPipe, OneFOneB, Interleaved };
-inline constexpr std::string_view kScheduleNames[] = {"gpipe", "1f1b", "interleaved"};
-constexpr std::string_view name_of(Schedule s) { return kScheduleNames[static_cast<int>(s)]; }
 
 enum class Attention : std::uint8_t { Flash, Unfused };
 inline constexpr std::string_view kAttentionNames[] = {"flash", "unfused"};
@@ -72,11 +69,13 @@ struct RunSpec {
   std::optional<bool> mtp;                                  // train the announced MTP blocks
   std::optional<Modules> recompute_modules;
   std::optional<Sharding> sharding;
-  std::optional<bool> sequence_parallel, reshard_after_forward, tp_overlap, dp_overlap, ep_overlap, fused_mlp;
+  std::optional<bool> sequence_parallel, reshard_after_forward, tp_overlap, dp_overlap, gather_overlap, ep_overlap,
+      fused_mlp;
   std::optional<bool> sync_each_micro_batch;
   std::optional<Recompute> recompute;
   std::optional<std::int64_t> recompute_layers;
   std::optional<Schedule> schedule;
+  bool any_schedule = false;  // of those that the framework offers, whichever is fastest
   std::optional<DType> precision, gradient_dtype, reduce_dtype, moment_dtype;
   std::optional<LossKind> loss;
   std::optional<bool> compile, hidden_dropout, attention_dropout, accumulation_fusion, expandable_segments;
@@ -94,7 +93,8 @@ struct RunSpec {
   std::optional<double> memory_margin, tokens;  // fraction of the gate; token budget of the whole run
   std::optional<double> confidence;  // share of runs that ranges hold, against whose ends limits stand
   Limits limits;
-  GapSpec gap;  // a measured step of this run; read by `gap` alone
+  GapSpec gap;            // a measured step of this run; read by `gap` alone
+  ForecastSpec forecast;  // what a forecast is asked with; read by `forecast` alone
 };
 
 }  // namespace trainplan

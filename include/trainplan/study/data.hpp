@@ -63,7 +63,7 @@ inline bool knows_deadline(const Given& g) { return g.has(kTokensOfRun) && g.has
 
 inline Issue at(const Given& given, const Field& field, std::string must, std::string hint) {
   Issue issue = given.place(field);
-  issue.rule = "study-data";
+  issue.rule = issue.got.empty() ? "missing" : "range";
   issue.must = std::move(must);
   issue.hint = std::move(hint);
   return issue;

@@ -51,7 +51,7 @@ inline bool knows_count(const Given& g) { return g.has(kFailures) && g.has(kTime
 inline void judge(const Given& given, Issues& issues) {
   const auto add = [&](const Field& field, std::string must, std::string hint) {
     Issue issue = given.place(field);
-    issue.rule = "study-failures";
+    issue.rule = issue.got.empty() ? "missing" : "range";
     issue.must = std::move(must);
     issue.hint = std::move(hint);
     issues.add(std::move(issue));

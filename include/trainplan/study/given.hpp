@@ -20,13 +20,15 @@ namespace trainplan::study {
 enum class Giver : unsigned char { Default, Plan, File, Option };
 
 /// Values in base units, or a word. Neither: said to be unknown. names: of the accelerators that stand for the
-/// values, empty where a value is a number. origin: "--mean", "slow.json /mean", "plan".
+/// values, empty where a value is a number. origin: "--mean", "slow.json /mean", "plan". text: as it was typed.
+/// used: the answer has asked for it.
 struct Said {
   const Field* field = nullptr;
   Giver giver = Giver::Option;
   std::vector<double> values{};
-  std::string word{}, origin{};
+  std::string word{}, origin{}, text{};
   std::vector<std::string> names{};
+  mutable bool used = false;
 
   bool known() const { return !values.empty() || !word.empty(); }
 };
@@ -63,9 +65,10 @@ class Given {
   /// Where a field can be changed, for an issue about it.
   Issue place(const Field& field) const {
     const Said* said = find(field);
+    std::string typed = said != nullptr ? said->text : std::string();
     if (said != nullptr && said->giver == Giver::File)
-      return {.file = file, .pointer = "/" + std::string(field.arg.name)};
-    return {.pointer = option_of(field.arg.name)};
+      return {.file = file, .pointer = "/" + std::string(field.arg.name), .got = std::move(typed)};
+    return {.pointer = option_of(field.arg.name), .got = std::move(typed)};
   }
 
   /// The value as an input of formulas; the field must be known.
@@ -87,7 +90,7 @@ class Given {
   }
   /// The bare number, where a decision rests on it.
   std::optional<double> number(const Field& field) const {
-    return has(field) ? std::optional(find(field)->values.front()) : std::nullopt;
+    return has(field) ? std::optional(use(field).values.front()) : std::nullopt;
   }
   /// Of the accelerator that value stands for; empty without one.
   std::string_view name_of(const Field& field, std::size_t i) const {
@@ -95,13 +98,18 @@ class Given {
     return said != nullptr && i < said->names.size() ? std::string_view(said->names[i]) : std::string_view();
   }
   std::string_view word(const InputWord& input) const {
-    return has(input) ? std::string_view(find(input)->word) : std::string_view();
+    return has(input) ? std::string_view(use(input).word) : std::string_view();
   }
 
  private:
+  const Said& use(const Field& field) const {
+    const Said& said = *find(field);
+    said.used = true;
+    return said;
+  }
   template <Dim D, Recorder R>
   Quantity<D, typename R::Num> leaf(R& rec, const Field& field, std::size_t i) const {
-    const Said& said = *find(field);
+    const Said& said = use(field);
     return rec.template in<Quantity<D, typename R::Num>>(
         {field.arg.symbol, field.arg.meaning, said.origin}, said.values[i]);
   }

@@ -199,8 +199,6 @@ inline constexpr Topic kOverlap{
     "take longer together, each with its start, and may still end the step earlier.",
     detail::overlap::kFields,
     &detail::overlap::judge,
-    &detail::overlap::answer,
-    {},
-    detail::overlap::kParts};
+    &detail::overlap::answer};
 
 }  // namespace trainplan::study

@@ -51,9 +51,6 @@ inline constexpr std::array<const Field*, 11> kFields{
 
 inline constexpr std::array<std::string_view, 4> kNames{"train", "weights", "cache", "shared"};
 
-/// The shape of the model counts where its tokens give the cache.
-inline constexpr std::array kParts{kCachePart};
-
 struct Order {
   std::string_view key, title, changes;
 };
@@ -169,8 +166,6 @@ inline constexpr Topic kPhases{"phases",
                                "cache before the training state comes back, saves the smaller of the two.",
                                detail::phases::kFields,
                                &detail::phases::judge,
-                               &detail::phases::answer,
-                               {},
-                               detail::phases::kParts};
+                               &detail::phases::answer};
 
 }  // namespace trainplan::study

@@ -65,7 +65,6 @@ inline void judge(const Given& given, Issues& issues) {
         spelled ? "leave a whole dp: GPUs of the nodes / (tp x pp x cp)"
                 : "be degrees from tp, pp, cp, dp, ep, or nodes, separated by ','",
         spelled ? "try another number of nodes, or smaller degrees" : "try tp4,pp2,dp16 or nodes16");
-    issue.got = std::string(given.word(*field));
     issues.add(std::move(issue));
   }
   if (good && changed(*layout(given, kOld), *layout(given, kNew)).empty())

@@ -210,8 +210,6 @@ inline constexpr Topic kRl{
     "Failures of generators are a Poisson process. For the memory of both phases see trainplan study phases.",
     detail::rl::kFields,
     &detail::rl::judge,
-    &detail::rl::answer,
-    {},
-    detail::rl::kParts};
+    &detail::rl::answer};
 
 }  // namespace trainplan::study

@@ -236,8 +236,6 @@ inline constexpr Topic kScale{
     "--noise, --batch and --steps; a change of one capability --fraction, --ratio and --step.",
     detail::scale::kFields,
     &detail::scale::judge,
-    &detail::scale::answer,
-    {},
-    detail::scale::kParts};
+    &detail::scale::answer};
 
 }  // namespace trainplan::study

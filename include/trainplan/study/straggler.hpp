@@ -14,10 +14,16 @@
 namespace trainplan::study {
 namespace detail::straggler {
 
+/// A plan's step has a wait for the slowest node in it.
+inline std::optional<double> without_stragglers(const Planned& p) {
+  const auto step = p.item("step.time");
+  return step ? std::optional(*step - p.item("step.straggler").value_or(0)) : std::nullopt;
+}
+
 inline constexpr Input<kSeconds> kMean{{"mean", "mu", "mean time of a rank in a step", 1e-6, 1e9},
                                        {.example = "52.2s",
                                         .required = true,
-                                        .of_plan = [](const Planned& p) { return p.item("step.time"); },
+                                        .of_plan = [](const Planned& p) { return without_stragglers(p); },
                                         .unit = Unit::StepTime}};
 inline constexpr Input<kCount> kSpread{
     {"spread", "x_sigma", "standard deviation of a rank's time, as a share of the mean", 1e-9, 1},

@@ -8,21 +8,18 @@
 
 #include "trainplan/report/build.hpp"
 #include "trainplan/study/given.hpp"
-#include "trainplan/study/parts.hpp"
 
 namespace trainplan::study {
 
 /// judge: rules between inputs that are all given; may be null. answer: sections, headline and verdict; every
-/// figure goes through the recorder. plan: of MODEL CLUSTER, null without one. words: inputs that may stand
-/// on the command line without their option, in that order. parts: where an answer has some, of which each
-/// needs inputs of its own.
+/// figure goes through the recorder. plan: of MODEL CLUSTER, null without one. words: inputs that may stand on
+/// the command line without their option, in that order.
 struct Topic {
   std::string_view id, title, help;
   std::span<const Field* const> fields;
   void (*judge)(const Given& given, Issues& issues);
   Report (*answer)(Explain& rec, const Given& given, const Planned* plan);
   std::span<const Field* const> words{};
-  std::span<const Part> parts{};
 
   bool takes_plan() const {
     for (const Field* field : fields)
@@ -58,26 +55,15 @@ inline void complete(const Topic& topic, Given& given, const Planned* plan, Issu
   }
 }
 
-/// Whether the answer reads a field: always, or because a part that takes it is whole.
-inline bool is_read(const Topic& topic, const Given& given, const Field* field) {
-  bool of_a_part = false;
-  for (const Part& part : topic.parts) {
-    if (!part.uses(field)) continue;
-    if (part.whole(given)) return true;
-    of_a_part = true;
-  }
-  return !of_a_part;
-}
-
-/// "Inputs": every value that the answer rests on, and who gave it.
+/// "Inputs": the values that the answer rests on, and who gave them. What the user gives is there in any case.
 inline Section input_section(const Topic& topic, const Given& given) {
   Table table{"inputs", "", {{"key", "input"}, {"value", "value"}, {"meaning", ""}, {"origin", "from"}}, {}};
   for (const Field* field : topic.fields) {
     const Said* said = given.find(*field);
-    if (said == nullptr || !is_read(topic, given, field)) continue;
+    if (said == nullptr || (said->giver <= Giver::Plan && !said->used)) continue;
     const auto row = [&](Cell value) {
-      table.rows.push_back({Code{std::string(field->arg.name)}, std::move(value),
-                            std::string(field->arg.meaning), said->origin});
+      table.rows.push_back(
+          {Code{std::string(field->arg.name)}, std::move(value), std::string(field->arg.meaning), said->origin});
     };
     if (!said->known()) row(std::string("unknown"));
     if (!said->word.empty()) row(said->word);

@@ -155,6 +155,21 @@ TEST_CASE("data parallel traffic: all of it shows without overlap") {
         Approx(1.5 * 8'802'230'272 / kNic + 2 * hops).epsilon(1e-12));
 }
 
+TEST_CASE("gathers of updated weights show when they alone are not overlapped") {
+  Round draft;
+  const auto with = draft.cost(problems::main_plan());
+  draft.recipe.gather_overlap = false;
+  const auto shown = draft.cost(problems::main_plan());
+  const auto gathers =
+      shown.comm.data_behind[static_cast<std::size_t>(HidesBehind::NextForward)].num();
+  REQUIRE(gathers > 0);
+  draft.recipe.dp_overlap = false;
+  const auto all = draft.cost(problems::main_plan()).step.exposed_data.num();
+  CHECK(shown.step.exposed_data.num() > with.step.exposed_data.num());
+  CHECK(shown.step.exposed_data.num() >= gathers);
+  CHECK(shown.step.exposed_data.num() < all);
+}
+
 TEST_CASE("traffic behind all of the work gets what the other windows leave") {
   Round draft({.framework = "torchtitan", .batch = 1024});
   Plan plan = completed({.tp = 8, .dp = 128, .sharding = Sharding::Zero3});

@@ -211,3 +211,17 @@ TEST_CASE("at most six variants that are not minor for a dense model, seven for 
   CHECK(shown(Answer("mixtral-8x7b", "h100x64")) <= 6);
   CHECK(shown(Answer("deepseek-v3", "h800x2048")) <= 7);
 }
+
+TEST_CASE("ends with fewer layers are proposed where embedding and loss make the pipeline wait") {
+  const Answer flat("llama8b", "h100x64",
+                    {{"tp", "2"}, {"pp", "4"}, {"schedule", "1f1b"}, {"global_batch", "512"}});
+  const Trial& uneven = flat.trial("layers");
+  CHECK(uneven.cost.step.step < flat.chosen.cost.step.step);
+  CHECK(stage_layers(uneven.problem.model(), uneven.plan, 3) < 8);
+  CHECK(uneven.cost.memory.device <= uneven.cost.gate);
+  CHECK(flat.all.layout.starts_with("--"));
+  const Answer torchtitan("llama8b", "h100x64",
+                          {{"framework", "torchtitan"}, {"tp", "2"}, {"pp", "4"}, {"schedule", "1f1b"}});
+  CHECK(torchtitan.find("layers") == nullptr);
+  CHECK(torchtitan.all.layout.empty());
+}

@@ -105,7 +105,7 @@ TEST_CASE("Megatron-LM: defaults, padding and one reduction a step") {
   CHECK(f.vocabulary_multiple == 128);
   CHECK(f.vocabulary_times_tp);
   CHECK(f.uneven_stages == UnevenStages::Counted);
-  CHECK(f.interleaving);
+  CHECK(f.interleaves());
   CHECK(f.causal_flops);
   CHECK(f.default_loss == LossKind::Native);
   REQUIRE(f.loss(LossKind::Te) != nullptr);
@@ -133,7 +133,7 @@ TEST_CASE("DeepSpeed: 16, 4 + 12/d, 2 + 14/d and 16/d") {
   CHECK(f.default_gradient == DType::Bf16);
   CHECK(f.vocabulary_multiple == 1);
   CHECK_FALSE(f.vocabulary_times_tp);
-  CHECK_FALSE(f.interleaving);
+  CHECK_FALSE(f.interleaves());
   CHECK(f.default_loss == LossKind::Eager);
   CHECK(f.loss(LossKind::Eager)->beside == 12);
   CHECK_FALSE(f.scratch_gradients);

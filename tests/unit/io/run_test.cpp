@@ -39,7 +39,7 @@ TEST_CASE("values of a run file arrive in base units") {
     "shard_size": 8, "sharding": "hsdp", "sequence_parallel": true, "reshard_after_forward": false,
     "gradient_sync": "micro-batch", "schedule": "interleaved", "recompute": "layers", "recompute_layers": 3,
     "gradient_dtype": "bf16", "reduce_dtype": "fp32", "attention": "unfused", "flop_convention": "full",
-    "cp_mode": "all-to-all", "tp_overlap": "on", "dp_overlap": "off", "fused_mlp": false, "memory_margin": "25%",
+    "cp_mode": "all-to-all", "tp_overlap": "on", "dp_overlap": "off", "gather_overlap": "off", "fused_mlp": false, "memory_margin": "25%",
     "tokens": "15T", "min_mfu": 0.4, "max_step_time": "5s", "max_memory": "70 GiB", "_comment": "x"})");
   CHECK(r.origin == "run.json");
   CHECK(r.model == "llama70b");
@@ -68,6 +68,7 @@ TEST_CASE("values of a run file arrive in base units") {
   CHECK(r.cp_mode == CpMode::AllToAll);
   CHECK(r.tp_overlap == true);
   CHECK(r.dp_overlap == false);
+  CHECK(r.gather_overlap == false);
   CHECK(r.fused_mlp == false);
   CHECK(r.memory_margin == 0.25);
   CHECK(r.tokens == 15e12);

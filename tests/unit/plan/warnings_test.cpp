@@ -60,6 +60,11 @@ const Row kRows[] = {
        a.plan.sharding = Sharding::None;
        a.run.dp_overlap = true;
      }},
+    {"gather-overlap-without-gather", [](Asked& a) { a.run.gather_overlap = true; },
+     [](Asked& a) {
+       a.recipe.dp_overlap = false;
+       a.run.gather_overlap = true;
+     }},
     {"sequence-parallel-without-tp", [](Asked& a) { a.run.sequence_parallel = true; },
      [](Asked& a) {
        without_tp(a);

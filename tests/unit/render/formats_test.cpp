@@ -262,7 +262,9 @@ TEST_CASE("JSON keys carry the base unit of their number") {
                                                 {Unit::BytesPerParam, "x_bytes_per_param"},
                                                 {Unit::Usd, "x_usd"},
                                                 {Unit::UsdPerHour, "x_usd_per_second"},
-                                                {Unit::GpuTime, "x_gpu_seconds"}};
+                                                {Unit::GpuTime, "x_gpu_seconds"},
+                                                {Unit::FineShare, "x_ratio"},
+                                                {Unit::Energy, "x_joules"}};
   for (const auto& [unit, key] : units)
     CHECK(
         contains(json_of(Facts{"", {{"x", "", Value{3, unit}, "", ""}}}), "\"" + std::string(key) + "\": 3"));

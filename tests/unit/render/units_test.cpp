@@ -113,6 +113,9 @@ TEST_CASE("money and GPU time") {
   CHECK(shown(2560 / kHour, Unit::UsdPerHour) == "2,560 USD/h");
   CHECK(shown(61440, Unit::Usd) == "61,440 USD");
   CHECK(shown(12.345, Unit::Usd).substr(0, 4) == "12.3");
+  CHECK(shown(3.6e9, Unit::Energy) == "1 MWh");
+  CHECK(shown(0.0107819, Unit::FineShare) == "1.08 %");
+  CHECK(shown(0.98932, Unit::FineShare) == "98.9 %");
   CHECK(shown(512 * kHour, Unit::GpuTime) == "512 GPU-h");
   CHECK(shown(30.84e6 * kHour, Unit::GpuTime) == "30.84 M GPU-h");
 }

@@ -38,7 +38,7 @@ TEST_CASE("the writer takes one snapshot after the other, and too slow a writer 
     CHECK(saves[k].pause() == times.copy);
   }
   CHECK(waiting(saves, 2000) > waiting(saves, 1000));
-  CHECK(waiting(asynchronous_saves(kSlow, 20), 3990) == 1);
+  CHECK(waiting(asynchronous_saves(kSlow, 20), 3850) == 1);
 }
 
 TEST_CASE("a bounded number of buffers makes training wait in place of the queue") {

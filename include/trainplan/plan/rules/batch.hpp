@@ -61,8 +61,7 @@ inline constexpr std::array kBatchRules{
          .keeps =
              [](const Problem& x, const Plan& p) {
                const bool judged = divides(std::int64_t{p.dp} * p.micro_batch, x.recipe.global_batch);
-               return !judged || p.pp == 1 || p.schedule == Schedule::Interleaved ||
-                      micro_batches(x, p) >= p.pp;
+               return !judged || p.pp == 1 || in_groups(p.schedule) || micro_batches(x, p) >= p.pp;
              },
          .numbers =
              [](const Problem& x, const Plan& p) {
@@ -83,7 +82,7 @@ inline constexpr std::array kBatchRules{
          .must = "be 1 unless the micro-batches of a step come in whole groups of pp",
          .keeps =
              [](const Problem& x, const Plan& p) {
-               return p.schedule != Schedule::Interleaved || whole_rounds(x, micro_batches(x, p), p.pp);
+               return !in_groups(p.schedule) || whole_rounds(x, micro_batches(x, p), p.pp);
              },
          .numbers =
              [](const Problem& x, const Plan& p) {
@@ -98,7 +97,7 @@ inline constexpr std::array kBatchRules{
                return "take global_batch " + text(m * p.dp * p.micro_batch) + ", the next with such an m (" +
                       text(m) + ")";
              },
-         .applies = [](const FrameworkProfile& f) { return f.interleaving; },
+         .applies = [](const FrameworkProfile& f) { return f.interleaves(); },
          .wording = [](const FrameworkProfile& f) -> std::string_view {
            return f.rules.interleaves_in_rounds
                       ? "be 1 unless the micro-batches m of a step fill max(1, m / pp) equal rounds"

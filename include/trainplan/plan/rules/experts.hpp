@@ -133,9 +133,17 @@ inline constexpr std::array kExpertRules{
     Rule{.id = "ep-overlap-is-offered",
          .field = "ep_overlap",
          .must = "be false: the framework does not overlap expert-parallel traffic",
-         .keeps = [](const Problem& x, const Plan&) { return !x.recipe.ep_overlap; },
+         .keeps =
+             [](const Problem& x, const Plan& p) {
+               return !x.recipe.ep_overlap || (p.schedule == Schedule::DualPipeV && p.pp > 1);
+             },
          .numbers = [](const Problem& x, const Plan&) { return x.profile().release(); },
-         .applies = [](const FrameworkProfile& f) { return !f.rules.ep_overlap; }},
+         .applies = [](const FrameworkProfile& f) { return !f.rules.ep_overlap; },
+         .wording = [](const FrameworkProfile& f) -> std::string_view {
+           return f.offers(Schedule::DualPipeV)
+                      ? "be false but with dualpipev, whose pairs hide expert-parallel traffic"
+                      : "be false: the framework does not overlap expert-parallel traffic";
+         }},
 };
 
 }  // namespace trainplan::detail

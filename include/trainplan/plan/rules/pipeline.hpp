@@ -66,6 +66,35 @@ inline std::string split_without_ends(const Problem& x, const Plan& p) {
   return "leave first_layers and last_layers out for stages" + split;
 }
 
+/// Virtual stages of a rank that the schedule can have.
+constexpr bool chunks_fit(Schedule s, std::int64_t vpp) {
+  return is_vee(s) ? vpp == 2 : is_loop(s) ? vpp > 1 : vpp == 1;
+}
+
+/// Micro-batches without which a schedule waits for more than its bubble; interleaved 1F1B has a rule of its
+/// own, plain 1F1B and GPipe run with any number.
+constexpr std::int64_t least_micro_batches(const Plan& p) {
+  switch (p.schedule) {
+    case Schedule::LoopedBfs:
+    case Schedule::InterleavedZb: return p.pp;
+    case Schedule::ZbV: return 2 * std::int64_t{p.pp} - 1;
+    case Schedule::DualPipeV: return 2 * std::int64_t{p.pp};
+    case Schedule::GPipe:
+    case Schedule::OneFOneB:
+    case Schedule::Interleaved: break;
+  }
+  return 1;
+}
+
+/// "gpipe, 1f1b and interleaved".
+inline std::string offered_text(const FrameworkProfile& f) {
+  std::string out;
+  for (std::size_t i = 0; i < kScheduleCount; ++i)
+    if (f.offers(static_cast<Schedule>(i))) out.append(out.empty() ? "" : ", ").append(kScheduleNames[i]);
+  if (const std::size_t last = out.rfind(", "); last != std::string::npos) out.replace(last, 2, " and ");
+  return out;
+}
+
 inline constexpr std::array kPipelineRules{
     Rule{.id = "pp-divides-layers",
          .field = "pp",
@@ -118,7 +147,7 @@ inline constexpr std::array kPipelineRules{
                return text(layer_slots(x.model().layers, p.layout) / p.pp) + " layers of a stage, vpp " +
                       text(p.vpp);
              },
-         .applies = [](const FrameworkProfile& f) { return f.interleaving; }},
+         .applies = [](const FrameworkProfile& f) { return f.interleaves(); }},
     Rule{.id = "vpp-needs-interleaving",
          .field = "vpp",
          .also = "pp",
@@ -126,31 +155,79 @@ inline constexpr std::array kPipelineRules{
          .keeps =
              [](const Problem& x, const Plan& p) {
                return p.vpp == 1 ||
-                      (p.pp >= x.profile().rules.interleaving_stages && x.profile().interleaving);
+                      (p.pp >= x.profile().rules.interleaving_stages && x.profile().interleaves());
              },
          .numbers =
              [](const Problem& x, const Plan& p) {
                return "vpp " + text(p.vpp) + ", pp " + text(p.pp) +
-                      (x.profile().interleaving
+                      (x.profile().interleaves()
                            ? ", interleaving from pp " + text(x.profile().rules.interleaving_stages) + " on"
                            : ", no interleaving");
              },
          .wording = [](const FrameworkProfile& f) -> std::string_view {
-           if (!f.interleaving) return "be 1: the framework does not interleave";
+           if (!f.interleaves()) return "be 1: the framework does not interleave";
            return f.rules.interleaving_stages > 2 ? "be 1 unless pp is above 2" : "be 1 unless pp is above 1";
          }},
-    Rule{"schedule-matches-vpp", "schedule", "vpp", "be interleaved exactly when vpp is above 1",
-         [](const Problem&, const Plan& p) { return (p.schedule == Schedule::Interleaved) == (p.vpp > 1); },
+    Rule{"schedule-matches-vpp", "schedule", "vpp",
+         "fit vpp: gpipe and 1f1b have 1, zbv and dualpipev 2, the others more than 1",
+         [](const Problem&, const Plan& p) { return chunks_fit(p.schedule, p.vpp); },
          [](const Problem&, const Plan& p) {
            return std::string(name_of(p.schedule)) + ", vpp " + text(p.vpp);
          }},
     Rule{.id = "schedule-is-offered",
          .field = "schedule",
-         .must = "be 1f1b or interleaved with pp above 1: the framework has no gpipe schedule",
-         .keeps = [](const Problem&, const Plan& p) { return p.pp == 1 || p.schedule != Schedule::GPipe; },
-         .numbers = [](const Problem&,
-                       const Plan& p) { return std::string(name_of(p.schedule)) + ", pp " + text(p.pp); },
-         .applies = [](const FrameworkProfile& f) { return !f.rules.gpipe; }},
+         .must = "be a schedule of the framework with pp above 1",
+         .keeps = [](const Problem& x, const Plan& p) { return p.pp == 1 || x.profile().offers(p.schedule); },
+         .numbers =
+             [](const Problem& x, const Plan& p) {
+               return std::string(name_of(p.schedule)) + "; offered: " + offered_text(x.profile());
+             }},
+    Rule{.id = "schedule-has-micro-batches",
+         .field = "schedule",
+         .also = "pp",
+         .must = "get the micro-batches that fill it: pp with looped-bfs and interleaved-zb, 2 pp - 1 with "
+                 "zbv, 2 pp with "
+                 "dualpipev",
+         .keeps = [](const Problem& x,
+                     const Plan& p) { return p.pp == 1 || micro_batches(x, p) >= least_micro_batches(p); },
+         .numbers =
+             [](const Problem& x, const Plan& p) {
+               return "m " + text(micro_batches(x, p)) + ", pp " + text(p.pp) + ": " +
+                      std::string(name_of(p.schedule)) + " needs " + text(least_micro_batches(p));
+             },
+         .repair =
+             [](const Problem&, const Plan& p) {
+               return "take global_batch " + text(least_micro_batches(p) * p.dp * p.micro_batch);
+             },
+         .applies =
+             [](const FrameworkProfile& f) {
+               return (f.schedules & (bit(Schedule::LoopedBfs) | bit(Schedule::InterleavedZb) |
+                                      bit(Schedule::ZbV) | bit(Schedule::DualPipeV))) != 0;
+             }},
+    Rule{
+        .id = "split-needs-eager",
+        .field = "schedule",
+        .must = "not split backward passes of compiled stages",
+        .keeps = [](const Problem& x,
+                    const Plan& p) { return p.pp == 1 || !splits_backward(p.schedule) || !x.recipe.compile; },
+        .numbers =
+            [](const Problem&, const Plan& p) {
+              return std::string(name_of(p.schedule)) + " makes gradients of weights apart, compile true";
+            },
+        .repair = [](const Problem&, const Plan&) { return std::string("take compile false"); },
+        .applies = [](const FrameworkProfile& f) { return f.rules.split_needs_eager; }},
+    Rule{.id = "vee-without-given-ends",
+         .field = "first_layers",
+         .also = "schedule",
+         .must = "be left out, with last_layers, where both ends of the model lie on stage 0",
+         .keeps = [](const Problem&,
+                     const Plan& p) { return !is_vee(p.schedule) || p.layout != Layout::FirstAndLast; },
+         .numbers = [](const Problem&, const Plan& p) { return std::string(name_of(p.schedule)); },
+         .applies =
+             [](const FrameworkProfile& f) {
+               return f.uneven_stages == UnevenStages::Counted &&
+                      (f.schedules & (bit(Schedule::ZbV) | bit(Schedule::DualPipeV))) != 0;
+             }},
 };
 
 }  // namespace trainplan::detail

@@ -55,7 +55,7 @@ inline constexpr std::array kPrecisionRules{
              },
          .numbers = [](const Problem&,
                        const Plan& p) { return text(p.recompute_layers) + " layers, vpp " + text(p.vpp); },
-         .applies = [](const FrameworkProfile& f) { return f.rules.recompute_layers && f.interleaving; }},
+         .applies = [](const FrameworkProfile& f) { return f.rules.recompute_layers && f.interleaves(); }},
     Rule{.id = "precision-is-offered",
          .field = "precision",
          .must = "be bf16: the framework does not train in fp16",

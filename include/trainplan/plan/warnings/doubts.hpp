@@ -42,7 +42,7 @@ inline constexpr std::array kDoubts{
             "give a pipeline at least 4 x pp micro-batches of a step, counted vpp times",
             "raise global_batch, or lower pp, dp or micro_batch",
             [](const Problem& x, const Plan& p, const RunSpec& r) {
-              return (degrees_given(r) || r.global_batch) && p.pp > 1 &&
+              return (degrees_given(r) || r.global_batch) && p.pp > 1 && !splits_backward(p.schedule) &&
                      micro_batches(x, p) * p.vpp < kMicroBatchesOfStage * p.pp;
             },
             [](const Problem& x, const Plan& p) {

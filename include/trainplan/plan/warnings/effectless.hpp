@@ -68,6 +68,13 @@ inline constexpr std::array kEffectless{
               return r.dp_overlap.value_or(false) && one_rank(p);
             },
             ranks_text},
+    Warning{"gather-overlap-without-gather", "gather_overlap",
+            "have gathers of updated weights and dp_overlap", "leave it out",
+            [](const Problem& x, const Plan& p, const RunSpec& r) {
+              const bool gathers = p.sharding == Sharding::Zero1 || p.sharding == Sharding::Zero2;
+              return r.gather_overlap.value_or(false) && (one_rank(p) || !gathers || !x.recipe.dp_overlap);
+            },
+            ranks_text},
     Warning{"sequence-parallel-without-tp", "sequence_parallel", "come with tp above 1, or it has no effect",
             "leave it out",
             [](const Problem&, const Plan& p, const RunSpec& r) {

@@ -7,6 +7,14 @@ using namespace rule_rows;
 
 namespace {
 
+/// A V in torchtitan, with 16 micro-batches for 4 stages.
+void vee(Asked& a) {
+  in_framework(a, "torchtitan");
+  a.plan.vpp = 2;
+  a.plan.schedule = Schedule::ZbV;
+  a.recipe.compile = false;
+}
+
 const Row kRows[] = {
     {"pp-divides-layers",
      [](Asked& a) {
@@ -39,10 +47,10 @@ const Row kRows[] = {
      [](Asked& a) { degrees(a, 8, 1, 1, 128); }},
     {"vpp-needs-interleaving",
      [](Asked& a) {
-       a.framework.interleaving = false;
+       a.framework.schedules = bit(Schedule::OneFOneB);
        no_interleaving(a);
      },
-     [](Asked& a) { a.framework.interleaving = false; }},
+     [](Asked& a) { a.framework.schedules = bit(Schedule::OneFOneB); }, "schedule-is-offered"},
     {"schedule-matches-vpp", [](Asked&) {}, [](Asked& a) { a.plan.schedule = Schedule::OneFOneB; }},
     {"schedule-matches-vpp", [](Asked& a) { no_interleaving(a); }, [](Asked& a) { a.plan.vpp = 1; }},
     {"first-and-last-layers-fit",
@@ -73,6 +81,29 @@ const Row kRows[] = {
      [](Asked& a) {
        no_interleaving(a);
        a.plan.schedule = Schedule::GPipe;
+     }},
+    {"schedule-has-micro-batches", vee,
+     [](Asked& a) {  // 6, of 2 x 4 - 1
+       vee(a);
+       a.recipe.global_batch = 192;
+     }},
+    {"split-needs-eager", vee,
+     [](Asked& a) {
+       vee(a);
+       a.recipe.compile = true;
+     }},
+    {"vee-without-given-ends",
+     [](Asked& a) {
+       a.framework.schedules = kChunkedSchedules;
+       a.plan.vpp = 2;
+       a.plan.schedule = Schedule::ZbV;
+     },
+     [](Asked& a) {
+       a.framework.schedules = kChunkedSchedules;
+       a.plan.vpp = 2;
+       a.plan.schedule = Schedule::ZbV;
+       a.plan.layout = Layout::FirstAndLast;
+       a.plan.first_layers = a.plan.last_layers = 20;
      }},
 };
 

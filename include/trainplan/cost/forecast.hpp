@@ -1,0 +1,247 @@
+/// A whole run: what saving and failing take from it, days, GPU-hours, dollars, energy.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "trainplan/cost/goodput.hpp"
+#include "trainplan/cost/interval.hpp"
+#include "trainplan/cost/long_run.hpp"
+#include "trainplan/cost/money.hpp"
+#include "trainplan/cost/run_work.hpp"
+#include "trainplan/cost/stability.hpp"
+
+namespace trainplan {
+
+/// Where wall-clock time goes that does not train.
+enum class RunLoss : std::uint8_t { Saving, Detect, Restart, Load, Rollback, Lag, Replacement, Spikes };
+inline constexpr std::size_t kRunLosses = 8;
+inline constexpr std::array<RunLoss, kRunLosses> kAllRunLosses{
+    RunLoss::Saving,   RunLoss::Detect, RunLoss::Restart,     RunLoss::Load,
+    RunLoss::Rollback, RunLoss::Lag,    RunLoss::Replacement, RunLoss::Spikes};
+inline constexpr std::array<std::string_view, kRunLosses> kRunLossNames{
+    "saving", "detect", "restart", "load", "rollback", "lag", "replacement", "spikes"};
+constexpr std::size_t index_of(RunLoss l) { return static_cast<std::size_t>(l); }
+constexpr std::string_view name_of(RunLoss l) { return kRunLossNames[index_of(l)]; }
+
+/// share in RunLoss order. fixed: share lost whatever the interval is. finishes: the goodput is above 0; what
+/// comes after it only then, money and energy where their inputs are known.
+template <class N>
+struct LongRun : RunWork<N> {
+  Seconds<N> mtbf, joint, young, best, interval;
+  Count<N> fixed, goodput, overhead{};
+  std::array<Count<N>, kRunLosses> share{};
+  bool finishes = false;
+  Seconds<N> run{}, calendar{}, gpu_time{};
+  Usd<N> money{};
+  Seconds<N> energy{};  // joules
+};
+
+namespace detail {
+
+/// A failure waits for a node when all spares are in repair.
+template <Recorder R>
+Seconds<typename R::Num> wait_for_node(R& rec, const RunFigures& f, Seconds<typename R::Num> mtbf) {
+  using N = typename R::Num;
+  const auto repair = figure<Seconds<N>>(rec, "T_rep", "time to repair or replace a node", f.repair);
+  const auto load =
+      rec.apply(failure_share, {"forecast.in_repair", "a", "nodes in repair, on average", {}, Unit::Count},
+                repair, mtbf);
+  Count<N> shortage = rec.template in<Count<N>>({"B_0", "share that waits without spares", "all"}, 1);
+  for (double n = 1; n <= f.spares.value; ++n)
+    shortage = rec.apply(spare_shortage, {"forecast.shortage", "B_n", ""}, load,
+                         rec.template in<Count<N>>({"n", "spares so far", "count"}, n), shortage);
+  return rec.apply(replacement_wait, {"forecast.node_wait", "T_node", ""}, shortage, repair,
+                   figure<Count<N>>(rec, "n_spare", "spare nodes", f.spares));
+}
+
+/// Terms that the five of the goodput lack, as shares of the wall-clock time.
+template <class N>
+struct FurtherLosses {
+  Sum<Count<N>> fixed, all;  // all: at the interval
+};
+
+/// What a failure costs, in the order of its parts.
+template <class N>
+struct Recovery {
+  Seconds<N> detect, restart, load;
+};
+
+/// Names of a share of loss spikes: with half an interval, or of what they cost whatever the interval.
+struct SpikeItems {
+  Item steps, time, share;
+};
+inline constexpr SpikeItems kSpikes{{"forecast.spike_steps", "c_spike", "steps that a spike costs"},
+                                    {"forecast.spike_time", "T_spike", "time that a spike costs"},
+                                    {"forecast.share.spikes", "x_spike", "loss spikes"}};
+inline constexpr SpikeItems kSpikesAtLeast{
+    {"forecast.spike_fixed_steps", "c_fix", "steps that a spike costs whatever the interval"},
+    {"forecast.spike_fixed_time", "T_sfix", "time that a spike costs whatever the interval"},
+    {"forecast.spikes_fixed", "x_sfix", "loss spikes, whatever the interval"}};
+
+/// A spike is noticed, the job restarted from an older checkpoint, and the steps since then are done again.
+template <Recorder R>
+Count<typename R::Num> spike_loss(R& rec, const SpikeItems& items, const RunFigures& f,
+                                  Seconds<typename R::Num> step, const Recovery<typename R::Num>& r,
+                                  Count<typename R::Num> interval) {
+  using N = typename R::Num;
+  const auto steps =
+      rec.apply(spike_cost_mean, items.steps,
+                figure<Count<N>>(rec, "k", "least age of the checkpoint, in steps", f.spike_back), interval,
+                figure<Count<N>>(rec, "w", "steps until a spike is noticed", f.spike_noticed));
+  const auto time = rec.item(items.time, steps * step + r.restart + r.load);
+  return rec.apply(failure_share, items.share, time,
+                   figure<Seconds<N>>(rec, "M_spike", "time between loss spikes", f.spike_every));
+}
+
+template <Recorder R>
+void intervals_of_run(R& rec, const RunFigures& f, LongRun<typename R::Num>& run) {
+  using N = typename R::Num;
+  run.young = rec.apply(young_interval, {"forecast.young", "tau_Y", "Young's interval"}, run.stop, run.joint);
+  const auto fixed_time =
+      rec.item({"forecast.fixed_time", "T_fix", "time that a failure costs whatever the interval"},
+               run.fixed * run.joint);
+  run.best = rec.apply(best_interval, {"forecast.best", "tau_best", ""}, run.stop, run.joint, fixed_time);
+  // A save is not begun before the last one is written, and not within a step.
+  const double least = value_of(run.lag) > value_of(run.step) ? value_of(run.lag) : value_of(run.step);
+  const auto at_least = [&](Seconds<N> tau, const Item& item) {
+    if (value_of(tau) >= least) return tau;
+    return rec.item(item, max(tau, value_of(run.lag) > value_of(run.step) ? run.lag : run.step));
+  };
+  run.young = at_least(run.young,
+                       {"forecast.young_possible", "tau_Y", "Young's interval, at least a step and a write"});
+  run.best = at_least(run.best,
+                      {"forecast.best_possible", "tau_best", "best interval, at least a step and a write"});
+  run.interval =
+      f.interval.known
+          ? rec.item({"forecast.interval", "tau", "interval between saves"},
+                     1.0 * figure<Seconds<N>>(rec, "tau_0", "interval as given", f.interval))
+          : rec.item({"forecast.interval", "tau", "interval between saves, Young's"}, 1.0 * run.young);
+}
+
+/// The five terms, then what else is lost.
+template <Recorder R>
+Count<typename R::Num> goodput_at(R& rec, const Item& item, const Item& five,
+                                  const LongRun<typename R::Num>& run, const Recovery<typename R::Num>& r,
+                                  Seconds<typename R::Num> tau, const Sum<Count<typename R::Num>>& further) {
+  const auto of_five =
+      rec.apply(goodput, further.empty() ? item : five, run.stop, tau, run.mtbf, r.detect, r.restart, r.load);
+  if (further.empty()) return of_five;
+  return rec.apply(goodput_less, item, of_five, further.total(), run.stop, tau);
+}
+
+template <Recorder R>
+void price_run(R& rec, const PlannedRun& p, const RunFigures& f, LongRun<typename R::Num>& run) {
+  using N = typename R::Num;
+  run.overhead = rec.apply(goodput_overhead, {"forecast.overhead", "x_over", "overhead"}, run.goodput);
+  const auto stops = figure<Seconds<N>>(rec, "T_0", "planned stops", f.planned_stop);
+  if (p.tokens) {
+    run.run = rec.apply(finish_time, {"forecast.run", "T_run", "time of the run, planned stops left out"},
+                        Seconds<N>{N(0.0)}, run.steps, run.step, run.overhead);
+    run.calendar =
+        rec.apply(finish_time, {"forecast.calendar", "T_cal", ""}, stops, run.steps, run.step, run.overhead);
+  } else {
+    run.run = rec.template in<Seconds<N>>({"T_run", "a run of 30 days", "no token budget"}, 30.0 * 86400);
+    run.calendar = rec.item({"forecast.calendar", "T_cal", "calendar time"}, stops + run.run);
+  }
+  run.gpu_time = rec.apply(gpu_time, {"forecast.gpu_time", "T_gpu", "GPU time held"}, run.calendar, run.held);
+  if (f.price.known)
+    run.money = rec.apply(cost_of_time, {"forecast.money", "c_run", "dollars"}, run.calendar, run.held,
+                          figure<UsdPerSec<N>>(rec, "c_gpu", "price of one GPU", f.price));
+  if (!p.tdp.known) return;
+  const auto busy =
+      rec.apply(gpu_time, {"forecast.busy_gpu_time", "T_busy", "GPU time of the run"}, run.run, run.gpus);
+  const Figure pue = f.pue.known ? f.pue : Figure{.value = 1, .origin = "the GPUs alone", .known = true};
+  run.energy = rec.apply(energy_bound, {"forecast.energy", "E", ""}, busy,
+                         figure<Count<N>>(rec, "P_tdp", "power limit of one GPU, W", p.tdp),
+                         figure<Count<N>>(rec, "PUE", "power of the site over that of the GPUs", pue));
+}
+
+template <Recorder R>
+Recovery<typename R::Num> recovery_of_run(R& rec, const RunFigures& f, LongRun<typename R::Num>& run) {
+  using N = typename R::Num;
+  const Recovery<N> r{
+      figure<Seconds<N>>(rec, "T_d", "time to notice a failure", f.detect),
+      figure<Seconds<N>>(rec, "T_r", f.one_recovery ? "whole recovery" : "time to restart", f.restart),
+      figure<Seconds<N>>(rec, "T_l", "time to load a checkpoint", f.load)};
+  const auto part = [&](RunLoss loss, std::string_view id, std::string_view symbol, std::string_view title,
+                        Seconds<N> time) {
+    return run.share[index_of(loss)] = rec.apply(failure_share, {id, symbol, title}, time, run.mtbf);
+  };
+  const auto d = part(RunLoss::Detect, "forecast.share.detect", "x_d", "noticing failures", r.detect);
+  const auto s = part(RunLoss::Restart, "forecast.share.restart", "x_r",
+                      f.one_recovery ? "recovering" : "restarting", r.restart);
+  const auto l = part(RunLoss::Load, "forecast.share.load", "x_l", "loading the checkpoint", r.load);
+  run.fixed = d + s + l;
+  return r;
+}
+
+}  // namespace detail
+
+/// Needs f.known(); with asynchronous saves also a copy time or a link to the host.
+template <Recorder R>
+LongRun<typename R::Num> long_run(R& rec, const PlannedRun& p, const RunFigures& f) {
+  using N = typename R::Num;
+  LongRun<N> run;
+  run_work(rec, p, f, run);
+  run.mtbf = rec.apply(cluster_mtbf, {"forecast.mtbf", "M", ""},
+                       figure<Seconds<N>>(rec, "M_gpu", "mean time between failures of one GPU", f.gpu_mtbf),
+                       run.gpus);
+  const auto r = detail::recovery_of_run(rec, f, run);
+  detail::FurtherLosses<N> further;
+  const auto add = [&](RunLoss loss, const Item& item, Seconds<N> time) {
+    const auto x = rec.apply(failure_share, item, time, run.mtbf);
+    run.share[index_of(loss)] = x;
+    further.fixed.add(x);
+    further.all.add(x);
+  };
+  if (f.saving == Saving::Async)
+    add(RunLoss::Lag, {"forecast.share.lag", "x_lag", "work newer than what is written"}, run.lag);
+  if (f.repair.known)
+    add(RunLoss::Replacement, {"forecast.share.replacement", "x_node", "waiting for a node"},
+        detail::wait_for_node(rec, f, run.mtbf));
+  run.joint = run.mtbf;
+  const bool spikes = f.spike_every.known;
+  if (spikes) {
+    run.joint =
+        rec.apply(joint_mtbf, {"forecast.joint_mtbf", "M_all", "time between failures and spikes"}, run.mtbf,
+                  figure<Seconds<N>>(rec, "M_spike", "time between loss spikes", f.spike_every));
+    const auto none = rec.template in<Count<N>>({"tau_0", "no interval", "whatever the interval"}, 0);
+    further.fixed.add(detail::spike_loss(rec, detail::kSpikesAtLeast, f, run.step, r, none));
+  }
+  run.fixed = rec.item({"forecast.fixed", "x_fix", "share lost whatever the interval", {}, Unit::Share},
+                       further.fixed.empty() ? run.fixed : run.fixed + further.fixed.total());
+  detail::intervals_of_run(rec, f, run);
+  if (spikes) {
+    const auto steps =
+        rec.apply(periods_in_time, {"forecast.interval_steps", "tau_n", "steps of an interval"}, run.interval,
+                  run.step);
+    const auto x = detail::spike_loss(rec, detail::kSpikes, f, run.step, r, steps);
+    run.share[index_of(RunLoss::Spikes)] = x;
+    further.all.add(x);
+  }
+  run.goodput = detail::goodput_at(rec, {"forecast.goodput", "G_p", "goodput"},
+                                   {"forecast.goodput_five", "G_5", "goodput of the five terms"}, run, r,
+                                   run.interval, further.all);
+  run.share[index_of(RunLoss::Rollback)] = rec.apply(
+      rollback_share, {"forecast.share.rollback", "x_back", "computing twice"}, run.interval, run.mtbf);
+  run.finishes = value_of(run.goodput) > 0;
+  run.share[index_of(RunLoss::Saving)] = rec.apply(
+      saving_share, {"forecast.share.saving", "x_save", "saving"}, run.goodput, run.stop, run.interval);
+  if (run.finishes) detail::price_run(rec, p, f, run);
+  return run;
+}
+
+/// Numbers alone, with an interval of its own or without.
+inline LongRun<double> evaluate_run(const PlannedRun& p, const RunFigures& f) {
+  Eval rec;
+  return long_run(rec, p, f);
+}
+inline LongRun<double> evaluate_run(const PlannedRun& p, RunFigures f, double interval) {
+  f.interval = Figure{.value = interval, .origin = "trial", .known = true};
+  return evaluate_run(p, f);
+}
+
+}  // namespace trainplan

@@ -1,0 +1,244 @@
+/// The answer of `forecast`: the run with its limits, how often to save, what to fix first, scenarios side by
+/// side.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainplan/report/forecast_levers.hpp"
+#include "trainplan/report/forecast_sections.hpp"
+#include "trainplan/report/worth_section.hpp"
+
+namespace trainplan {
+
+/// What the run is held against; each only where it could be judged.
+struct ForecastLimits {
+  std::optional<DeadlineAnswer> deadline;
+  std::optional<BudgetAnswer> budget;
+};
+
+namespace detail {
+
+inline Section interval_section(const ForecastAnswer& a) {
+  Section s{"intervals", "How often to save", {}};
+  Table table{"methods",
+              "",
+              {{"method", "method"},
+               {"interval", "interval"},
+               {"steps", "steps"},
+               {"goodput", "goodput"},
+               {"rule", "rule"}},
+              {}};
+  for (const IntervalRow& r : a.intervals)
+    table.rows.push_back(
+        {r.method, time_value(r.interval), Value{r.steps, Unit::Whole}, goodput_cell(r.goodput), r.note});
+  s.blocks.push_back(std::move(table));
+  Notes flat{"flat", {}};
+  for (const FlatBand& b : a.flat)
+    flat.sentences.push_back({"within ", Value{b.points, Unit::Points}, " of the best from ",
+                              time_value(b.low), " to ", time_value(b.high)});
+  if (!flat.sentences.empty()) s.blocks.push_back(std::move(flat));
+  if (a.savings.size() < 2) {
+    s.blocks.push_back(
+        Notes{"savings_note",
+              {{"asynchronous saves are not priced: neither --copy-time nor a link to the host is known"}}});
+    return s;
+  }
+  Table savings{"savings",
+                "Synchronous against asynchronous, each at its best interval",
+                {{"saving", "saving"},
+                 {"stop", "a save stops"},
+                 {"lag", "until on storage"},
+                 {"interval", "best interval"},
+                 {"goodput", "goodput"}},
+                {}};
+  for (const SavingRow& r : a.savings)
+    savings.rows.push_back({std::string(name_of(r.saving)), time_value(r.stop), time_value(r.lag),
+                            time_value(r.interval), goodput_cell(r.goodput)});
+  s.blocks.push_back(std::move(savings));
+  return s;
+}
+
+inline Section change_section(const ForecastAnswer& a) {
+  const LongRun<double>& run = *a.first().run;
+  Section s{"changes", "Another interval", {}};
+  Table table{"intervals",
+              "GPU time of a day, first order",
+              {{"to", "from it to"},
+               {"interval", "interval"},
+               {"gross", "gross"},
+               {"taken", "taken back"},
+               {"net", "net"},
+               {"goodput", "goodput"}},
+              {}};
+  const auto gpu = [](double v) { return Cell(Value{v, Unit::GpuTime}); };
+  table.rows.push_back({std::string("in force"), time_value(run.interval.num()), Cell{}, Cell{}, Cell{},
+                        goodput_cell(run.goodput.num())});
+  for (const IntervalChange& c : a.changes)
+    table.rows.push_back(
+        {c.name, time_value(c.interval), gpu(c.gross), gpu(c.taken), gpu(c.net), goodput_cell(c.goodput)});
+  s.blocks.push_back(std::move(table));
+  return s;
+}
+
+inline Section alarm_section(const ForecastAnswer& a) {
+  const LongRun<double>& run = *a.first().run;
+  const Figure& price = a.first().figures.price;
+  Section s{"alarms", "Noticing failures sooner", {}};
+  Table table{"alarms",
+              "",
+              {{"detect", "noticed after"},
+               {"per_event", "of each failure"},
+               {"money", "worth"},
+               {"per_day", "of a day"},
+               {"money_per_day", "worth"},
+               {"goodput", "goodput"}},
+              {}};
+  for (const AlarmRow& r : a.alarms)
+    table.rows.push_back({time_value(r.detect), Value{r.gpu_time, Unit::GpuTime}, money_cell(price, r.money),
+                          Value{r.gpu_time_of_day, Unit::GpuTime}, money_cell(price, r.money_of_day),
+                          goodput_cell(r.goodput)});
+  s.blocks.push_back(std::move(table));
+  s.blocks.push_back(Notes{"alarms_note",
+                           {{"against ", time_value(a.first().figures.detect.value), ", at a failure every ",
+                             time_value(run.mtbf.num()), ", the cluster's own"}}});
+  return s;
+}
+
+inline Section lever_section(const ForecastAnswer& a) {
+  const bool timed = a.finishes();
+  const Figure& price = a.first().figures.price;
+  Section s{"levers", "What to fix first", {}};
+  Table table{"levers",
+              "each alone, then together with those above it",
+              {{"lever", "lever"},
+               {"what", "what"},
+               {"from", "from"},
+               {"to", "to"},
+               {"points", "goodput"},
+               {"time", "of the run"},
+               {"money", "worth"},
+               {"all_goodput", "together"},
+               {"all_time", "of the run"},
+               {"all_money", "worth"}},
+              {}};
+  const auto days = [&](double v) { return timed ? Cell(days_value(v)) : Cell{}; };
+  const auto usd = [&](double v) { return timed ? money_cell(price, v) : Cell{}; };
+  for (const LeverRow& r : a.levers)
+    table.rows.push_back({Code{r.id}, r.title, r.from, r.to,
+                          timed ? Cell(Value{r.points, Unit::Points}) : Cell{}, days(r.time), usd(r.money),
+                          goodput_cell(r.all_goodput), days(r.all_time), usd(r.all_money)});
+  s.blocks.push_back(std::move(table));
+  Notes notes{"levers_note",
+              {{"times move to those of scenario " + a.lever_target +
+                "; a lever that is there already has no row; intervals follow where none is given"}}};
+  if (!a.first().figures.repair.known)
+    notes.sentences.push_back(
+        {"spares are not priced: --repair, the time until a failed node is back, is not given"});
+  s.blocks.push_back(std::move(notes));
+  return s;
+}
+
+inline Section scenario_section(const ForecastAnswer& a) {
+  Section s{"scenarios", "Scenarios", {}};
+  Table table{"scenarios",
+              "",
+              {{"scenario", "scenario"},
+               {"save", "save"},
+               {"detect", "notice"},
+               {"restart", "restart"},
+               {"load", "load"},
+               {"interval", "interval"},
+               {"goodput", "goodput"},
+               {"best", "at the best interval"},
+               {"calendar", "calendar"},
+               {"money", "money"}},
+              {}};
+  Notes titles{"titles", {}};
+  for (const ScenarioRun& r : a.scenarios) {
+    const RunFigures& f = r.figures;
+    const auto known = [](const Figure& x) { return x.known ? Cell(time_value(x.value)) : Cell{}; };
+    const bool run = r.run.has_value(), done = run && r.run->finishes;
+    table.rows.push_back(
+        {r.name, run ? Cell(time_value(r.run->stop.num())) : known(f.save_time), known(f.detect),
+         known(f.restart), known(f.load), run ? Cell(time_value(r.run->interval.num())) : Cell{},
+         run ? goodput_cell(r.run->goodput.num()) : Cell{}, run ? goodput_cell(r.best_goodput) : Cell{},
+         done && a.plan.tokens ? Cell(days_value(r.run->calendar.num())) : Cell{},
+         done && a.plan.tokens ? money_cell(f.price, r.run->money.num()) : Cell{}});
+    if (!r.title.empty()) titles.sentences.push_back({r.name + ": " + r.title});
+  }
+  s.blocks.push_back(std::move(table));
+  if (!titles.sentences.empty()) s.blocks.push_back(std::move(titles));
+  return s;
+}
+
+inline Sentence forecast_headline(const ForecastAnswer& a, const ForecastLimits& limits) {
+  const LongRun<double>& run = *a.first().run;
+  if (!run.finishes) return {"never finishes: a failure every ", time_value(run.mtbf.num())};
+  Sentence s{days_value(run.calendar.num())};
+  const auto push = [&](auto part) { s.push_back(std::move(part)); };
+  if (limits.deadline) {
+    push(" of ");
+    push(days_value(limits.deadline->limit));
+  }
+  push(a.plan.tokens ? ": step " : ", no token budget: step ");
+  push(time_value(run.step.num()));
+  push(", goodput ");
+  push(Value{run.goodput.num(), Unit::Share});
+  push(", overhead ");
+  push(Value{run.overhead.num(), Unit::FineShare});
+  push("; ");
+  push(Value{run.gpu_time.num(), Unit::GpuTime});
+  if (!a.first().figures.price.known) return s;
+  push(", ");
+  push(Value{run.money.num(), Unit::Usd});
+  if (limits.budget && a.plan.tokens) {
+    push(" of ");
+    push(Value{limits.budget->limit, Unit::Usd});
+  }
+  return s;
+}
+
+inline Verdict forecast_verdict(const Trial& t, const ForecastAnswer& a, const ForecastLimits& limits) {
+  if (t.verdict() == Verdict::DoesNotFit) return Verdict::DoesNotFit;
+  if (!a.finishes()) return Verdict::Failed;
+  const bool judged = a.plan.tokens && (limits.deadline || limits.budget);
+  if (!judged) return Verdict::None;
+  const bool broken =
+      (limits.deadline && !limits.deadline->holds) || (limits.budget && !limits.budget->holds);
+  return broken ? Verdict::Failed : Verdict::Passed;
+}
+
+}  // namespace detail
+
+/// Of a run whose failure rate is known. `ledger`: of the first scenario, must outlive the report.
+inline Report forecast_report(const Trial& t, const ForecastAnswer& a, const ForecastLimits& limits,
+                              const Ledger& ledger, const std::vector<Issue>& issues, bool detailed) {
+  Report r{"forecast",
+           "Forecast of " + t.problem.model().name + " on " + t.problem.cluster().name +
+               (a.scenarios.size() > 1 ? ", scenario " + a.first().name : ""),
+           detail::forecast_verdict(t, a, limits),
+           detail::forecast_headline(a, limits),
+           {}};
+  Section inputs{"inputs", "Inputs", {}};
+  inputs.blocks.push_back(model_and_cluster(t.problem));
+  r.sections.push_back(std::move(inputs));
+  Table warnings = warning_table(false);
+  add_warnings(warnings, issues);
+  add_warning_section(r, std::move(warnings));
+  r.sections.push_back(detail::forecast_step_section(t, a, *a.first().run));
+  r.sections.push_back(detail::forecast_failure_section(a));
+  if (a.finishes()) r.sections.push_back(detail::forecast_calendar_section(a));
+  if (limits.deadline) r.sections.push_back(detail::deadline_section(a, *limits.deadline));
+  if (limits.budget) r.sections.push_back(detail::budget_section(a, *limits.budget));
+  if (a.scenarios.size() > 1) r.sections.push_back(detail::scenario_section(a));
+  if (a.first().best_goodput > 0) r.sections.push_back(detail::interval_section(a));
+  if (!a.changes.empty()) r.sections.push_back(detail::change_section(a));
+  if (!a.alarms.empty()) r.sections.push_back(detail::alarm_section(a));
+  r.sections.push_back(detail::lever_section(a));
+  if (detailed) r.sections.push_back(formula_section(ledger, {"forecast."}));
+  return r;
+}
+
+}  // namespace trainplan

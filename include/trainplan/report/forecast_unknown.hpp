@@ -1,0 +1,122 @@
+/// A forecast without a failure rate: what is certain, and at which rate each interval wins.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainplan/report/forecast_limits.hpp"
+#include "trainplan/report/forecast_sections.hpp"
+#include "trainplan/report/warning_section.hpp"
+#include "trainplan/report/worth_section.hpp"
+
+namespace trainplan {
+
+/// What is known without a failure rate. least: calendar time without a failure and without a save.
+struct UnknownRun {
+  RunWork<double> work;
+  std::vector<BreakEvenRow> rows;
+  std::optional<double> least, deadline;
+  std::string missing;  // what a goodput lacks
+};
+
+namespace detail {
+
+/// Intervals that are usual, where none were named.
+inline std::vector<double> usual_intervals(const RunWork<double>& work) {
+  std::vector<double> out;
+  for (const double minutes : {5., 15., 30., 60., 120., 240., 480.})
+    if (60 * minutes >= work.stop.num() && 60 * minutes >= work.step.num()) out.push_back(60 * minutes);
+  return out;
+}
+
+inline std::string missing_figures(const RunFigures& f) {
+  std::string out;
+  const auto need = [&](bool known, const char* name) {
+    if (!known) out.append(out.empty() ? "" : ", ").append(name);
+  };
+  need(f.gpu_mtbf.known, "gpu_mtbf");
+  need(f.detect.known, "detect");
+  need(f.restart.known, "restart");
+  need(f.load.known, "load");
+  need(f.can_save(), "save_time or save_bandwidth");
+  return out;
+}
+
+inline Section break_even_section(const ForecastAnswer& a, const UnknownRun& u) {
+  Section s{"break_even", "Which interval wins", {}};
+  Table table{"intervals",
+              "time between failures from which and up to which an interval loses least, first order",
+              {{"interval", "interval"},
+               {"steps", "steps"},
+               {"from", "job, from"},
+               {"to", "to"},
+               {"gpu_from", "one GPU, from"},
+               {"gpu_to", "to"},
+               {"deadline_from", "deadline holds, job, from"}},
+              {}};
+  const double gpus = a.plan.gpus();
+  const auto end = [](double v) { return v > 0 ? Cell(time_value(v)) : Cell(std::string("no end")); };
+  for (const BreakEvenRow& r : u.rows)
+    table.rows.push_back({time_value(r.interval),
+                          Value{std::round(r.interval / u.work.step.num()), Unit::Whole}, time_value(r.from),
+                          end(r.to), time_value(gpu_mtbf(Seconds<>{r.from}, u.work.gpus).num()),
+                          end(r.to * gpus),
+                          r.deadline_from ? Cell(time_value(*r.deadline_from))
+                          : u.deadline    ? Cell(std::string("never"))
+                                          : Cell{}});
+  s.blocks.push_back(std::move(table));
+  return s;
+}
+
+}  // namespace detail
+
+inline UnknownRun unknown_run(const ForecastAnswer& a, const ForecastSpec& spec) {
+  UnknownRun out;
+  const RunFigures& f = a.first().figures;
+  Eval rec;
+  run_work(rec, a.plan, f, out.work);
+  out.missing = detail::missing_figures(f);
+  if (spec.deadline) out.deadline = spec.deadline->value;
+  if (a.plan.tokens)
+    out.least = finish_time(Seconds<>{f.planned_stop.value}, out.work.steps, out.work.step, Count<>{0}).num();
+  if (!f.can_save() || out.work.stop.num() <= 0) return out;
+  std::vector<double> intervals;
+  for (const Figure& i : spec.interval) intervals.push_back(i.value);
+  if (intervals.size() < 2) {
+    const auto usual = detail::usual_intervals(out.work);
+    intervals.insert(intervals.end(), usual.begin(), usual.end());
+  }
+  out.rows = break_even_rows(a.plan, f, out.work, std::move(intervals), out.deadline);
+  return out;
+}
+
+/// Fails only when the deadline is broken without a single failure.
+inline Report unknown_forecast_report(const Trial& t, const ForecastAnswer& a, const UnknownRun& u,
+                                      const std::vector<Issue>& issues) {
+  const bool late = u.least && u.deadline && *u.least > *u.deadline;
+  Report r{"forecast",
+           "Forecast of " + t.problem.model().name + " on " + t.problem.cluster().name,
+           t.verdict() == Verdict::DoesNotFit ? Verdict::DoesNotFit
+           : late                             ? Verdict::Failed
+                                              : Verdict::None,
+           {"no goodput without " + u.missing},
+           {}};
+  if (u.least) {
+    r.headline.push_back("; at least ");
+    r.headline.push_back(detail::days_value(*u.least));
+    r.headline.push_back(" without a failure or a save");
+  }
+  Section inputs{"inputs", "Inputs", {}};
+  inputs.blocks.push_back(model_and_cluster(t.problem));
+  r.sections.push_back(std::move(inputs));
+  Table warnings = warning_table(false);
+  add_warnings(warnings, issues);
+  add_warning_section(r, std::move(warnings));
+  r.sections.push_back(detail::forecast_step_section(t, a, u.work));
+  if (!u.rows.empty()) r.sections.push_back(detail::break_even_section(a, u));
+  return r;
+}
+
+}  // namespace trainplan
