@@ -154,8 +154,10 @@ inline std::vector<FlatBand> flat_bands(const ScenarioRun& s) {
   for (const double points : {0.001, 0.005}) {
     const Count<> g{s.best_goodput - points};
     if (g.num() <= 0 || run.fixed.num() >= 1) continue;
-    out.push_back({points, std::max(flat_low(run.stop, run.joint, run.fixed, g).num(), run.step.num()),
-                   flat_high(run.stop, run.joint, run.fixed, g).num()});
+    out.push_back(
+        {points,
+         std::max(flat_low(run.stop, run.joint, run.fixed, g).num(), std::max(run.step.num(), run.lag.num())),
+         flat_high(run.stop, run.joint, run.fixed, g).num()});
   }
   return out;
 }

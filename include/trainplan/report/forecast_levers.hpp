@@ -64,20 +64,20 @@ inline std::vector<Lever> levers_of(const ScenarioRun& s, const Scenario& target
   const LongRun<double>& run = *s.run;
   const Figure stop{.value = run.stop.num(), .known = true};
   Figure RunFigures::*save = f.saving == Saving::Async ? &RunFigures::copy_time : &RunFigures::save_time;
-  add_time_lever(out, "delta", "one save", save, stop, target.save_time);
+  add_time_lever(out, "delta", "time that one save stops training", save, stop, target.save_time);
   if (f.one_recovery) {
     Figure all{.known = true};
     for (const auto* part : {&target.detect, &target.restart, &target.load})
       if (*part) all.value += (*part)->value;
-    add_time_lever(out, "recovery", "recovery", &RunFigures::restart, f.restart, all);
+    add_time_lever(out, "recovery", "whole recovery", &RunFigures::restart, f.restart, all);
   } else {
-    add_time_lever(out, "T_d", "noticing", &RunFigures::detect, f.detect, target.detect);
-    add_time_lever(out, "T_r", "restart", &RunFigures::restart, f.restart, target.restart);
-    add_time_lever(out, "T_l", "load", &RunFigures::load, f.load, target.load);
+    add_time_lever(out, "T_d", "time to notice a failure", &RunFigures::detect, f.detect, target.detect);
+    add_time_lever(out, "T_r", "time to restart", &RunFigures::restart, f.restart, target.restart);
+    add_time_lever(out, "T_l", "time to load a checkpoint", &RunFigures::load, f.load, target.load);
   }
   const double reached = run.efficiency.num();
-  out.push_back(
-      {"mfu_point", "MFU", Value{reached, Unit::Share}, Value{reached + 0.01, Unit::Share}, pull_point});
+  out.push_back({"mfu_point", "one MFU point more", Value{reached, Unit::Share},
+                 Value{reached + 0.01, Unit::Share}, pull_point});
   if (f.repair.known)
     out.push_back({"spare", "spare nodes", Value{f.spares.value, Unit::Count},
                    Value{f.spares.value + 1, Unit::Count},

@@ -113,7 +113,6 @@ inline Section lever_section(const ForecastAnswer& a) {
   Table table{"levers",
               "each alone, then together with those above it",
               {{"lever", "lever"},
-               {"what", "what"},
                {"from", "from"},
                {"to", "to"},
                {"points", "goodput"},
@@ -126,12 +125,16 @@ inline Section lever_section(const ForecastAnswer& a) {
   const auto days = [&](double v) { return timed ? Cell(days_value(v)) : Cell{}; };
   const auto usd = [&](double v) { return timed ? money_cell(price, v) : Cell{}; };
   for (const LeverRow& r : a.levers)
-    table.rows.push_back({Code{r.id}, r.title, r.from, r.to,
-                          timed ? Cell(Value{r.points, Unit::Points}) : Cell{}, days(r.time), usd(r.money),
-                          goodput_cell(r.all_goodput), days(r.all_time), usd(r.all_money)});
+    table.rows.push_back({Code{r.id}, r.from, r.to, timed ? Cell(Value{r.points, Unit::Points}) : Cell{},
+                          days(r.time), usd(r.money), goodput_cell(r.all_goodput), days(r.all_time),
+                          usd(r.all_money)});
   s.blocks.push_back(std::move(table));
+  std::string meanings;
+  for (const LeverRow& r : a.levers)
+    meanings.append(meanings.empty() ? "" : ", ").append(r.id + " " + r.title);
   Notes notes{"levers_note",
-              {{"times move to those of scenario " + a.lever_target +
+              {{meanings},
+               {"times move to those of scenario " + a.lever_target +
                 "; a lever that is there already has no row; intervals follow where none is given"}}};
   if (!a.first().figures.repair.known)
     notes.sentences.push_back(

@@ -84,7 +84,7 @@ TEST_CASE("the shares and the goodput make up the whole, with every loss there i
 TEST_CASE("the best interval is better than its neighbours, with spikes and spares too") {
   RunFigures f = figures();
   for (const bool more : {false, true}) {
-    if (more) f.spike_every = known(50000), f.repair = known(20000);
+    if (more) f.spike_every = known(50000), f.repair = known(2000);
     const LongRun<double> run = evaluate_run(planned(), f);
     const auto at = [&](double tau) { return evaluate_run(planned(), f, tau).goodput.num(); };
     const double best = at(run.best.num());

@@ -36,7 +36,7 @@ std::vector<std::string> lines(const std::string& text) {
 TEST_CASE("the lowest stars of the plot are about the mark of the optimum") {
   const auto drawn = lines(render_curve(valley(), {.colour = false, .ascii = true, .columns = 80}));
   const auto row = std::find_if(drawn.begin(), drawn.end(), [](const std::string& l) {
-    return l.find('E') != std::string::npos && l.find('|') != std::string::npos;
+    return l.find('E') != std::string::npos && l.find('*') != std::string::npos;
   });
   REQUIRE(row != drawn.end());
   CHECK(row->find("*") < row->find('E'));
