@@ -150,6 +150,8 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
     courses.push_back(std::move(course.moments));
   }
   Report r{"", "Memory of phases in a row", verdict_of(given, least), {}, {}};
+  r.headline = {"least peak ", Value{least, Unit::Memory}};
+  if (memory) r.headline.insert(r.headline.end(), {" of ", shown_as(*memory, Unit::Memory)});
   r.sections.push_back({"peaks", "Peaks", {std::move(peaks)}});
   r.sections.push_back({"moments", "Moments", std::move(courses)});
   return r;

@@ -23,82 +23,96 @@ struct Run {
   std::size_t device = 0;
 };
 
-/// GPUs that finish in time and that hold the state, and which of the two decides.
-inline void add_needs(Explain& rec, const Given& given, const Run& run, const std::string& n,
-                      std::vector<Cell>& row) {
-  std::optional<double> compute, memory;
-  if (const auto deadline = given.maybe(rec, kDeadline)) {
-    const std::string id = "scale.gpus_by_compute." + n;
-    const auto gpus =
-        rec.apply(gpus_by_compute, {id, "G_T", ""}, run.params, run.tokens, *deadline, run.peak, run.mfu);
-    compute = value_of(gpus);
-    row.push_back(shown_as(gpus, Unit::Whole));
-  }
-  if (given.has(kMemory)) {
-    const auto sizes = given.in(rec, kMemory);
-    const auto state = model_state_bytes(run.params, given.in(rec, kStateWidth));
-    const std::string id = "scale.gpus_by_memory." + n;
-    const auto gpus =
-        rec.apply(gpus_by_memory, {id, "G_M", ""}, state, sizes[sizes.size() == 1 ? 0 : run.device]);
-    memory = value_of(gpus);
-    row.push_back(shown_as(gpus, Unit::Whole));
-  }
-  if (compute && memory) row.emplace_back(std::string(*memory > *compute ? "memory" : "compute"));
-}
-
-inline void add_run(Explain& rec, const Given& given, const Run& run, Table& table) {
-  const std::string n = std::to_string(table.rows.size() + 1), id = "scale.time." + n;
+/// A line of the table of times.
+inline std::vector<Cell> time_row(Explain& rec, const Given& given, const Run& run, const std::string& n) {
+  const std::string id = "scale.time." + n;
   const auto time =
       rec.apply(dense_time, {id, "T_run", ""}, run.params, run.tokens, run.gpus, run.peak, run.mfu);
-  std::vector<Cell> row{shown_as(run.params),
-                        shown_as(run.tokens),
-                        shown_as(dense_flops(run.params, run.tokens)),
-                        std::string(given.name_of(kPeak, run.device)),
-                        shown_as(run.peak),
-                        shown_as(run.mfu, Unit::Share),
-                        shown_as(run.gpus),
-                        shown_as(time, Unit::Days)};
+  std::vector<Cell> row{shown_as(run.params), std::string(given.name_of(kPeak, run.device)),
+                        shown_as(run.peak),   shown_as(run.mfu, Unit::Share),
+                        shown_as(run.gpus),   shown_as(time, Unit::Days)};
   if (const auto deadline = given.maybe(rec, kDeadline))
-    row.push_back(shown_as(time - *deadline, Unit::Days));
-  add_needs(rec, given, run, n, row);
-  table.rows.push_back(std::move(row));
+    row.emplace_back(shown_as(time - *deadline, Unit::Days));
+  return row;
 }
 
-inline Table run_columns(const Given& given) {
-  Table table{"runs",
-              "",
+/// GPUs that finish in time, GPUs that hold the state, and which of the two decides.
+inline std::vector<Cell> need_row(Explain& rec, const Given& given, const Run& run, const std::string& n) {
+  std::vector<Cell> row{shown_as(run.params), std::string(given.name_of(kPeak, run.device)),
+                        shown_as(run.peak), shown_as(run.mfu, Unit::Share)};
+  const std::string compute_id = "scale.gpus_by_compute." + n, memory_id = "scale.gpus_by_memory." + n;
+  const auto compute = rec.apply(gpus_by_compute, {compute_id, "G_T", ""}, run.params, run.tokens,
+                                 given.in(rec, kDeadline), run.peak, run.mfu);
+  row.emplace_back(shown_as(compute, Unit::Whole));
+  if (!given.has(kMemory)) return row;
+  const auto sizes = given.in(rec, kMemory);
+  const auto state = model_state_bytes(run.params, given.in(rec, kStateWidth));
+  const auto memory =
+      rec.apply(gpus_by_memory, {memory_id, "G_M", ""}, state, sizes[sizes.size() == 1 ? 0 : run.device]);
+  row.emplace_back(shown_as(memory, Unit::Whole));
+  row.emplace_back(std::string(value_of(memory) > value_of(compute) ? "memory" : "time"));
+  return row;
+}
+
+/// The three tables of training runs, with the columns that the inputs allow.
+struct RunTables {
+  Table work{"work", "Work", {{"params", "parameters"}, {"tokens", "tokens"}, {"flops", "FLOPs"}}, {}};
+  Table times{"times",
+              "Time",
               {{"params", "parameters"},
-               {"tokens", "tokens"},
-               {"flops", "FLOPs"},
                {"device", "device"},
                {"peak", "peak of a GPU"},
                {"mfu", "MFU"},
                {"gpus", "GPUs"},
                {"time", "time"}},
               {}};
-  if (given.has(kDeadline)) {
-    table.columns.push_back({"over", "beyond the deadline"});
-    table.columns.push_back({"gpus_by_compute", "GPUs in time"});
+  Table needs{"needs",
+              "GPUs that it takes",
+              {{"params", "parameters"},
+               {"device", "device"},
+               {"peak", "peak of a GPU"},
+               {"mfu", "MFU"},
+               {"gpus_by_compute", "to be in time"}},
+              {}};
+
+  explicit RunTables(const Given& given) {
+    if (given.has(kDeadline)) times.columns.push_back({"over", "beyond the deadline"});
+    if (!given.has(kMemory)) return;
+    needs.columns.push_back({"gpus_by_memory", "to hold the state"});
+    needs.columns.push_back({"decides", "decides"});
   }
-  if (given.has(kMemory)) table.columns.push_back({"gpus_by_memory", "GPUs for the state"});
-  if (given.has(kDeadline) && given.has(kMemory)) table.columns.push_back({"decides", "decides"});
-  return table;
+};
+
+inline void add_device(Explain& rec, const Given& given, Run run, RunTables& tables) {
+  for (const auto mfu : given.in(rec, kMfu)) {
+    run.mfu = mfu;
+    for (const auto gpus : given.in(rec, kGpus)) {
+      run.gpus = gpus;
+      tables.times.rows.push_back(time_row(rec, given, run, std::to_string(tables.times.rows.size() + 1)));
+    }
+    if (given.has(kDeadline))
+      tables.needs.rows.push_back(need_row(rec, given, run, std::to_string(tables.needs.rows.size() + 1)));
+  }
 }
 
 inline Section run_section(Explain& rec, const Given& given) {
-  Table table = run_columns(given);
+  RunTables tables(given);
   const auto peaks = given.in(rec, kPeak);
-  const auto tokens = given.maybe(rec, kTokensOfRun);
+  const auto all_tokens = given.maybe(rec, kTokensOfRun);
   const auto ratio = given.maybe(rec, kTokensPerParam);
   for (const auto params : given.in(rec, kParamsOfRun)) {
-    const auto run_tokens = tokens ? *tokens : tokens_for_params(params, *ratio);
+    const auto tokens = all_tokens ? *all_tokens : tokens_for_params(params, *ratio);
+    const std::string id = "scale.flops." + std::to_string(tables.work.rows.size() + 1);
+    const auto flops = rec.apply(dense_flops, {id, "F", ""}, params, tokens);
+    tables.work.rows.push_back({shown_as(params), shown_as(tokens), shown_as(flops)});
     for (std::size_t i = 0; i < peaks.size(); ++i)
-      for (const auto mfu : given.in(rec, kMfu))
-        for (const auto gpus : given.in(rec, kGpus))
-          add_run(rec, given, {params, run_tokens, peaks[i], mfu, gpus, i}, table);
+      add_device(rec, given, {params, tokens, peaks[i], {}, {}, i}, tables);
   }
-  Notes notes{"notes", {{std::string("Nothing lost: no failures, no saves, attention left out of 6 N D.")}}};
-  return {"runs", "Training runs", {std::move(table), std::move(notes)}};
+  Section section{"runs", "Training runs", {std::move(tables.work), std::move(tables.times)}};
+  if (!tables.needs.rows.empty()) section.blocks.emplace_back(std::move(tables.needs));
+  section.blocks.emplace_back(
+      Notes{"notes", {{std::string("Nothing lost: no failures, no saves, attention left out of 6 N D.")}}});
+  return section;
 }
 
 /// Facts of the critical batch; the least steps as scale.least_steps.
