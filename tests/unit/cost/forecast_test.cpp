@@ -128,7 +128,7 @@ TEST_CASE("an assumed efficiency replaces the compute, and communication hides b
   CHECK(run.rest.num() == Approx(0.1 + 0.5));
   f.efficiency = known(1);  // 20 s of compute: 5.6 s do not fit behind it
   CHECK(evaluate_run(p, f).rest.num() == Approx(5.6 + 0.5));
-  p.overlap = false;
+  p.overlap.traffic = false;
   CHECK(evaluate_run(p, f).rest.num() == Approx(25.6 + 0.5));
 }
 

@@ -13,15 +13,15 @@ namespace {
 
 /// One save, noticing, restarting, loading, in seconds; the goodput at 1,024 and 16,384 GPUs of 50,000 h
 /// each.
-struct Scenario {
+struct SaveTimes {
   const char* name;
   double delta, detect, restart, load, at_1k, at_16k;
 };
-const Scenario kScenarios[] = {{"A: synchronous saves", 300, 600, 300, 120, 0.938, 0.708},
+const SaveTimes kScenarios[] = {{"A: synchronous saves", 300, 600, 300, 120, 0.938, 0.708},
                                {"B: asynchronous saves", 10, 600, 300, 120, 0.984, 0.867},
                                {"C: and fast recovery", 10, 60, 30, 60, 0.989, 0.945}};
 
-PlanCost<double> with(const Scenario& s, double gpus) {
+PlanCost<double> with(const SaveTimes& s, double gpus) {
   Draft draft;
   draft.cluster.nodes = static_cast<std::int64_t>(gpus) / 8;
   draft.cluster.detect.value = s.detect;
@@ -34,7 +34,7 @@ PlanCost<double> with(const Scenario& s, double gpus) {
 }  // namespace
 
 TEST_CASE("goodput of the published scenarios at 1,024 and 16,384 GPUs") {
-  for (const Scenario& s : kScenarios) {
+  for (const SaveTimes& s : kScenarios) {
     CAPTURE(s.name);
     CHECK(with(s, 1024).goodput.mtbf.num() == Approx(50000.0 * 3600 / 1024));  // 48.8 h
     CHECK(with(s, 1024).goodput.goodput.num() == Approx(s.at_1k).margin(0.0005));
