@@ -94,7 +94,7 @@ TEST_CASE("sets in flight and equal passes in closed form are those of the order
 TEST_CASE("no timeline of a plan is shorter than the least time, and sets are those of evaluate()") {
   Plans plans(31);
   std::map<Schedule, int> seen;
-  for (int i = 0; i < 3'000 / kShare; ++i) {
+  for (int i = 0; i < 10'000 / kShare; ++i) {
     const Sample s = plans.next();
     if (micro_batches(s.problem, s.plan) > 32) continue;
     const auto run = simulate_plan(s.problem, s.plan);

@@ -27,13 +27,12 @@ inline Facts timeline_facts(const Trial& t, const PipelineRun& run) {
   Facts f{"timeline", {}};
   f.facts.push_back(
       {"schedule", "schedule", std::string(name_of(t.plan.schedule)), "v " + std::to_string(t.plan.vpp), ""});
-  f.facts.push_back(timed("closed_form", "closed form", closed, "all micro-batches, with messages that show",
-                          "pipeline.step"));
+  f.facts.push_back(timed("closed_form", "closed form", closed, "pipeline.step with messages that show"));
   f.facts.push_back(timed("simulated", "simulated", run.time, std::to_string(run.messages) + " messages"));
   f.facts.push_back({"simulated_difference", "difference", share(run.time - closed, closed), "", ""});
   f.facts.push_back(timed("without_messages", "without messages", run.alone));
   f.facts.push_back(timed("least", "least time", run.least, "no order can beat it"));
-  f.facts.push_back(timed("step_simulated", "step, simulated", step, "beside step.time", "step.time"));
+  f.facts.push_back(timed("step_simulated", "step, simulated", step, "beside step.time"));
   f.facts.push_back({"idle", "idle, with a barrier", share(run.most_idle(), run.time),
                      "most idle stage; the update waits for all", ""});
   f.facts.push_back({"span_idle", "idle in spans", share(run.most_span_idle(), run.time),
