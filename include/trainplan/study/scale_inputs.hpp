@@ -127,6 +127,7 @@ inline void judge_tokens(const Given& given, Issues& issues) {
 }
 
 inline void judge_order(const Given& given, const Field& larger, const Field& smaller, Issues& issues) {
+  if (!is_asked(given, smaller)) return;
   const auto a = given.number(larger), b = given.number(smaller);
   if (a && b && *a < *b)
     refuse(issues, given, larger, "range-order", shown(*a),
