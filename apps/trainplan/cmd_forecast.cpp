@@ -117,9 +117,10 @@ void judge_pictures(const ForecastOptions& options, const ForecastAnswer& a, Iss
                 .hint = "try --gpu-mtbf 50000h"});
 }
 
-/// Writes the drawing; the plot takes the place of the report. Nothing when only a drawing was asked for or
-/// none.
-std::optional<int> draw(const ForecastOptions& options, const ForecastAnswer& a, const Trial& t) {
+/// Writes the drawing; the plot takes the place of the report, with its status. Nothing when there is no
+/// plot.
+std::optional<int> draw(const ForecastOptions& options, const ForecastAnswer& a, const Trial& t,
+                        Verdict verdict) {
   if (!options.draws()) return std::nullopt;
   const WasteCurve curve = waste_curve(a, t.problem.model().name + " on " + t.problem.cluster().name);
   if (!options.svg.empty() && !write_output(render_curve_svg(curve, options.theme), options.svg))
@@ -129,7 +130,8 @@ std::optional<int> draw(const ForecastOptions& options, const ForecastAnswer& a,
   const TimelineStyle style{.colour = terminal.colour,
                             .ascii = options.ascii,
                             .columns = std::clamp(terminal.columns, kNarrowestTimeline, 100)};
-  return write_output(render_curve(curve, style), options.output.file) ? ExitCode::Fits : ExitCode::BadInput;
+  if (!write_output(render_curve(curve, style), options.output.file)) return ExitCode::BadInput;
+  return status_of(verdict);
 }
 
 int answer(const ForecastOptions& options, const Question& question, const Derivation& derivation,
@@ -149,13 +151,13 @@ int answer(const ForecastOptions& options, const Question& question, const Deriv
   Issues drawing;
   judge_pictures(options, a, drawing);
   if (drawing.has_errors()) return emit(drawing, options.output);
-  if (const auto status = draw(options, a, t)) return *status;
-  if (!a.known())
-    return emit(unknown_forecast_report(t, a, unknown_run(a, spec), issues.all()), options.output);
   Explain rec;
-  long_run(rec, plan, a.first().figures);
-  return emit(forecast_report(t, a, limits_of(a, spec), rec.ledger(), issues.all(), options.detail),
-              options.output);
+  if (a.known()) long_run(rec, plan, a.first().figures);
+  const Report report =
+      a.known() ? forecast_report(t, a, limits_of(a, spec), rec.ledger(), issues.all(), options.detail)
+                : unknown_forecast_report(t, a, unknown_run(a, spec), issues.all());
+  if (const auto status = draw(options, a, t, report.verdict)) return *status;
+  return emit(report, options.output);
 }
 
 int run_forecast(ForecastOptions& options) {

@@ -92,7 +92,7 @@ void refuse_single(const ScheduleAnswer& answer, const PipelineSpec& spec, Issue
 /// subject: whose pipeline it is, for the heads of pictures.
 int show(const ScheduleAnswer& answer, const ScheduleOptions& options, const std::string& subject) {
   if (!write_pictures(options.pictures, answer, subject)) return ExitCode::BadInput;
-  const int status = answer.verdict() == Verdict::DoesNotFit ? ExitCode::DoesNotFit : ExitCode::Fits;
+  const int status = status_of(answer.verdict());
   if (options.pictures.timeline) {
     const std::string drawn = timelines(options.pictures, options.output, answer, subject);
     return write_output(drawn, options.output.file) ? status : ExitCode::BadInput;

@@ -136,12 +136,16 @@ Style terminal_style(const OutputOptions& options) {
   return style;
 }
 
+int status_of(Verdict verdict) {
+  const bool bad = verdict == Verdict::DoesNotFit || verdict == Verdict::Failed;
+  return bad ? ExitCode::DoesNotFit : ExitCode::Fits;
+}
+
 int emit(const Report& report, const OutputOptions& options) {
   const int fd = options.file.empty() ? STDOUT_FILENO : -1;
   const Style style{.colour = colour_on(fd), .columns = columns_of(fd)};
   if (!write_output(render(report, options.format, style), options.file)) return ExitCode::BadInput;
-  const bool bad = report.verdict == Verdict::DoesNotFit || report.verdict == Verdict::Failed;
-  return bad ? ExitCode::DoesNotFit : ExitCode::Fits;
+  return status_of(report.verdict);
 }
 
 int emit(const Issues& issues, const OutputOptions& options) {

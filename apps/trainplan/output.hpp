@@ -29,6 +29,9 @@ void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv
 /// Whether standard output is a terminal for colours, and as wide as it is; 100 columns for a file or a pipe.
 Style terminal_style(const OutputOptions& options);
 
+/// DoesNotFit or Fits.
+int status_of(Verdict verdict);
+
 /// Writes the report. BadInput when it cannot be written, else DoesNotFit or Fits by the verdict.
 int emit(const Report& report, const OutputOptions& options);
 

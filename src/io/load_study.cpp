@@ -167,7 +167,7 @@ void place_in_study_file(const study::Given& given, Issues& issues) {
 bool names_a_study(std::string_view name_or_path) {
   Issues ignored;
   const auto doc = find_config("studies", name_or_path, ignored);
-  return doc && doc->root.contains(std::string(kTopic));
+  return doc && !doc->root.contains("model") && !doc->root.contains("cluster");
 }
 
 }  // namespace trainplan

@@ -2,10 +2,10 @@
 /// constant.
 ///
 /// A value is a number, a quantity ("300 s"), {"calc": formula, "args": {name: value}}, {"case": name,
-/// "item": id, "stage": 0}, {"anchor": id}, {"saves": {"bytes", "rate", "interval", "copy", "count"}, "metric":
-/// name, "index": 1, "failure": time}, {"failures": id of a published record}, {"cluster": name, "figure":
-/// name}, {"accelerator": name, "figure": name}, {"chosen": k, "of": [scores]}, {"timeline": name, "metric":
-/// name, "stage": 0} or {"op": "plus|minus|times|divide", "of": [values]}.
+/// "item": id, "stage": 0}, {"anchor": id}, {"saves": {"bytes", "rate", "interval", "copy", "count"},
+/// "metric": name, "index": 1, "failure": time}, {"failures": id of a published record}, {"cluster": name,
+/// "figure": name}, {"accelerator": name, "figure": name}, {"chosen": k, "of": [scores]}, {"timeline": name,
+/// "metric": name, "stage": 0} or {"op": "plus|minus|times|divide", "of": [values]}.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -35,7 +35,6 @@
 #include "trainplan/cost/reinforcement.hpp"
 #include "trainplan/cost/reshard.hpp"
 #include "trainplan/cost/rules_of_thumb.hpp"
-#include "trainplan/cost/rules_of_thumb.hpp"
 #include "trainplan/cost/saving.hpp"
 #include "trainplan/cost/scaling.hpp"
 #include "trainplan/cost/schedule.hpp"

@@ -243,7 +243,7 @@ ComputeCost<typename R::Num> compute_cost(R& rec, const Inputs<typename R::Num>&
 using ComputeFormulas =
     Chapter<attention_flops_causal, attention_flops_full, train_flops_per_token, step_tokens, ideal_step_time,
             mfu, hfu, step_time_at_mfu, recompute_flops_full, recompute_flops_selective,
-            recompute_flops_products, gated_product_flops, tokens_per_second, attention_share, step_flops, step_tokens_per_gpu,
-            window_positions, chunk_positions, attention_flops_positions>;
+            recompute_flops_products, gated_product_flops, tokens_per_second, attention_share, step_flops,
+            step_tokens_per_gpu, window_positions, chunk_positions, attention_flops_positions>;
 
 }  // namespace trainplan

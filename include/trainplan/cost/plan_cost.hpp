@@ -123,22 +123,24 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
 }
 
 // The engine for one recorder. With TRAINPLAN_COMPILED it is src/engine.cpp that makes it, once for all.
-#define TRAINPLAN_ENGINE(WHERE, R)                                                                             \
-  WHERE template Inputs<R::Num> bind(R&, const Problem&, const Plan&);                                         \
-  WHERE template ParamsCost<R::Num> params_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&, int);   \
-  WHERE template MemoryCost<R::Num> memory_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&, int);   \
-  WHERE template Rates<R::Num> sustained_rates(R&, const Inputs<R::Num>&, const Problem&);                      \
-  WHERE template LayerWork<R::Num> layer_work(R&, const Inputs<R::Num>&, const Problem&, const Plan&,          \
-                                              Tokens<R::Num>, const ComputeCost<R::Num>&,                      \
-                                              const Rates<R::Num>&, Count<R::Num>);                            \
-  WHERE template LayerTraffic<R::Num> layer_traffic(R&, const Inputs<R::Num>&, const Problem&, const Plan&,    \
-                                                    Tokens<R::Num>, const LayerWork<R::Num>&);                 \
-  WHERE template detail::Blocks<R::Num> detail::block_times(                                                   \
-      R&, const Inputs<R::Num>&, const Problem&, const Plan&, const LayerWork<R::Num>&,                        \
-      const LayerTraffic<R::Num>&, const StageBlocks&);                                                        \
-  WHERE template PlanCost<R::Num> detail::cost_beyond_memory(R&, const Inputs<R::Num>&, const Problem&,        \
-                                                             const Plan&, int, const MemoryCost<R::Num>&);     \
-  WHERE template FactorRange<R::Num> time_factors(R&, const Problem&, const Plan&);                            \
+#define TRAINPLAN_ENGINE(WHERE, R)                                                                          \
+  WHERE template Inputs<R::Num> bind(R&, const Problem&, const Plan&);                                      \
+  WHERE template ParamsCost<R::Num> params_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&,     \
+                                                int);                                                       \
+  WHERE template MemoryCost<R::Num> memory_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&,     \
+                                                int);                                                       \
+  WHERE template Rates<R::Num> sustained_rates(R&, const Inputs<R::Num>&, const Problem&);                  \
+  WHERE template LayerWork<R::Num> layer_work(R&, const Inputs<R::Num>&, const Problem&, const Plan&,       \
+                                              Tokens<R::Num>, const ComputeCost<R::Num>&,                   \
+                                              const Rates<R::Num>&, Count<R::Num>);                         \
+  WHERE template LayerTraffic<R::Num> layer_traffic(R&, const Inputs<R::Num>&, const Problem&, const Plan&, \
+                                                    Tokens<R::Num>, const LayerWork<R::Num>&);              \
+  WHERE template detail::Blocks<R::Num> detail::block_times(                                                \
+      R&, const Inputs<R::Num>&, const Problem&, const Plan&, const LayerWork<R::Num>&,                     \
+      const LayerTraffic<R::Num>&, const StageBlocks&);                                                     \
+  WHERE template PlanCost<R::Num> detail::cost_beyond_memory(R&, const Inputs<R::Num>&, const Problem&,     \
+                                                             const Plan&, int, const MemoryCost<R::Num>&);  \
+  WHERE template FactorRange<R::Num> time_factors(R&, const Problem&, const Plan&);                         \
   WHERE template FactorRange<R::Num> memory_factors(R&, const Problem&, Reading);
 
 #ifdef TRAINPLAN_COMPILED

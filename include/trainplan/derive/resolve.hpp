@@ -235,9 +235,9 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
              profile.rules.tp_overlap ? "default (needs its launch flag)" : by_profile, detail::yes_no);
   recipe.dp_overlap = r.pick("dp_overlap", "DP overlap", run.dp_overlap, true,
                              "default (needs its launch flags)", detail::yes_no);
-  recipe.gather_overlap = r.pick("gather_overlap", "overlap of gathers of updated weights",
-                                 run.gather_overlap, recipe.dp_overlap, "default: as DP overlap",
-                                 detail::yes_no);
+  recipe.gather_overlap =
+      r.pick("gather_overlap", "overlap of gathers of updated weights", run.gather_overlap, recipe.dp_overlap,
+             "default: as DP overlap", detail::yes_no);
   detail::resolve_execution(r, run, profile, recipe);
   detail::resolve_offload(r, run, profile, recipe);
   if (model.is_sparse()) detail::resolve_experts(r, run, recipe);

@@ -26,7 +26,7 @@ study::Shelf load_shelf(Issues& issues);
 /// Gives issues about the file that was loaded their line and column.
 void place_in_study_file(const study::Given& given, Issues& issues);
 
-/// Whether a word names such a file, and not a run: it says which topic it is for.
+/// Whether a word names such a file, and not a run, which would name a model or a cluster.
 bool names_a_study(std::string_view name_or_path);
 
 }  // namespace trainplan

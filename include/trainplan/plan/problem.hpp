@@ -30,7 +30,7 @@ struct Recipe {
   bool fused_mlp = true, compile = false, accumulation_fusion = true, expandable_segments = false;
   bool hidden_dropout = false, attention_dropout = false;  // a probability above 0
   bool tp_overlap = true, dp_overlap = true, ep_overlap = false;
-  bool gather_overlap = true;  // of updated weights, with dp_overlap
+  bool gather_overlap = true;     // of updated weights, with dp_overlap
   bool low_weights = false;       // kept and gathered in the format of the products
   Offload offload;                // to the memory of the host
   std::int64_t mtp_layers = 0;    // blocks for further tokens that are trained

@@ -86,8 +86,7 @@ struct IntervalChange {
 
 /// A failure noticed sooner.
 struct AlarmRow {
-  double detect = 0, events_of_day = 0, gpu_time = 0, gpu_time_of_day = 0, money = 0, money_of_day = 0,
-         goodput = 0;
+  double detect = 0, gpu_time = 0, gpu_time_of_day = 0, money = 0, money_of_day = 0, goodput = 0;
 };
 
 struct ForecastAnswer {
@@ -207,9 +206,8 @@ inline std::vector<AlarmRow> alarm_rows(const PlannedRun& p, const ScenarioRun& 
     RunFigures f = s.figures;
     f.detect = detect[i];
     AlarmRow row{.detect = detect[i].value,
-                 .events_of_day = periods_in_time(day, run.mtbf).num(),
-                 .gpu_time = gpu_time(each, run.gpus).num(),
-                 .gpu_time_of_day = gpu_time(of_day, run.gpus).num(),
+                 .gpu_time = gpu_time(each, run.held).num(),
+                 .gpu_time_of_day = gpu_time(of_day, run.held).num(),
                  .goodput = evaluate_run(p, f).goodput.num()};
     if (f.price.known) {
       const UsdPerSec<> price{f.price.value};

@@ -46,8 +46,9 @@ inline void pull_point(PlannedRun& p, RunFigures& f) {
     f.efficiency.value = std::min(1.0, f.efficiency.value + kPoint);
     return;
   }
-  p.step *= p.mfu / (p.mfu + kPoint);
-  p.mfu += kPoint;
+  const double more = std::min(1.0, p.mfu + kPoint);
+  p.step *= p.mfu / more;
+  p.mfu = more;
 }
 
 inline void add_time_lever(std::vector<Lever>& out, std::string id, std::string title,
@@ -66,18 +67,20 @@ inline std::vector<Lever> levers_of(const ScenarioRun& s, const Scenario& target
   Figure RunFigures::*save = f.saving == Saving::Async ? &RunFigures::copy_time : &RunFigures::save_time;
   add_time_lever(out, "delta", "time that one save stops training", save, stop, target.save_time);
   if (f.one_recovery) {
-    Figure all{.known = true};
-    for (const auto* part : {&target.detect, &target.restart, &target.load})
-      if (*part) all.value += (*part)->value;
-    add_time_lever(out, "recovery", "whole recovery", &RunFigures::restart, f.restart, all);
+    if (target.detect && target.restart && target.load) {
+      const Figure all{.value = target.detect->value + target.restart->value + target.load->value,
+                       .known = true};
+      add_time_lever(out, "recovery", "whole recovery", &RunFigures::restart, f.restart, all);
+    }
   } else {
     add_time_lever(out, "T_d", "time to notice a failure", &RunFigures::detect, f.detect, target.detect);
     add_time_lever(out, "T_r", "time to restart", &RunFigures::restart, f.restart, target.restart);
     add_time_lever(out, "T_l", "time to load a checkpoint", &RunFigures::load, f.load, target.load);
   }
   const double reached = run.efficiency.num();
-  out.push_back({"mfu_point", "one MFU point more", Value{reached, Unit::Share},
-                 Value{reached + 0.01, Unit::Share}, pull_point});
+  if (reached < 1)
+    out.push_back({"mfu_point", "one MFU point more", Value{reached, Unit::Share},
+                   Value{std::min(1.0, reached + 0.01), Unit::Share}, pull_point});
   if (f.repair.known)
     out.push_back({"spare", "spare nodes", Value{f.spares.value, Unit::Count},
                    Value{f.spares.value + 1, Unit::Count},

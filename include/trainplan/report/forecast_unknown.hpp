@@ -13,11 +13,12 @@
 
 namespace trainplan {
 
-/// What is known without a failure rate. least: calendar time without a failure and without a save.
+/// What is known without a failure rate. least: calendar time without a failure and without a save, and
+/// least_money what it costs, where a price is known.
 struct UnknownRun {
   RunWork<double> work;
   std::vector<BreakEvenRow> rows;
-  std::optional<double> least, deadline;
+  std::optional<double> least, least_money, deadline, budget;
   std::string missing;  // what a goodput lacks
 };
 
@@ -79,8 +80,11 @@ inline UnknownRun unknown_run(const ForecastAnswer& a, const ForecastSpec& spec)
   run_work(rec, a.plan, f, out.work);
   out.missing = detail::missing_figures(f);
   if (spec.deadline) out.deadline = spec.deadline->value;
+  if (spec.budget) out.budget = spec.budget->value;
   if (a.plan.tokens)
     out.least = finish_time(Seconds<>{f.planned_stop.value}, out.work.steps, out.work.step, Count<>{0}).num();
+  if (out.least && f.price.known)
+    out.least_money = cost_of_time(Seconds<>{*out.least}, out.work.held, UsdPerSec<>{f.price.value}).num();
   if (!f.can_save() || out.work.stop.num() <= 0) return out;
   std::vector<double> intervals;
   for (const Figure& i : spec.interval) intervals.push_back(i.value);
@@ -92,20 +96,25 @@ inline UnknownRun unknown_run(const ForecastAnswer& a, const ForecastSpec& spec)
   return out;
 }
 
-/// Fails only when the deadline is broken without a single failure.
+/// Fails only when the deadline or the budget is broken without a single failure.
 inline Report unknown_forecast_report(const Trial& t, const ForecastAnswer& a, const UnknownRun& u,
                                       const std::vector<Issue>& issues) {
   const bool late = u.least && u.deadline && *u.least > *u.deadline;
+  const bool dear = u.least_money && u.budget && *u.least_money > *u.budget;
   Report r{"forecast",
            "Forecast of " + t.problem.model().name + " on " + t.problem.cluster().name,
            t.verdict() == Verdict::DoesNotFit ? Verdict::DoesNotFit
-           : late                             ? Verdict::Failed
+           : late || dear                     ? Verdict::Failed
                                               : Verdict::None,
            {"no goodput without " + u.missing},
            {}};
   if (u.least) {
     r.headline.push_back("; at least ");
     r.headline.push_back(detail::days_value(*u.least));
+    if (u.least_money) {
+      r.headline.push_back(" and ");
+      r.headline.push_back(Value{*u.least_money, Unit::Usd});
+    }
     r.headline.push_back(" without a failure or a save");
   }
   Section inputs{"inputs", "Inputs", {}};

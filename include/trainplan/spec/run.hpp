@@ -69,8 +69,8 @@ struct RunSpec {
   std::optional<bool> mtp;                                  // train the announced MTP blocks
   std::optional<Modules> recompute_modules;
   std::optional<Sharding> sharding;
-  std::optional<bool> sequence_parallel, reshard_after_forward, tp_overlap, dp_overlap, gather_overlap, ep_overlap,
-      fused_mlp;
+  std::optional<bool> sequence_parallel, reshard_after_forward, tp_overlap, dp_overlap, gather_overlap,
+      ep_overlap, fused_mlp;
   std::optional<bool> sync_each_micro_batch;
   std::optional<Recompute> recompute;
   std::optional<std::int64_t> recompute_layers;

@@ -38,7 +38,7 @@ struct FieldSays {
   std::optional<double> (*of_plan)(const Planned&) = nullptr;
   std::optional<Unit> unit{};  // how it is shown, where its dimension does not say
   std::span<const std::string_view> words{};
-  Figure Accelerator::* device = nullptr;
+  Figure Accelerator::*device = nullptr;
 };
 
 /// arg.name is the key of a file; on the command line '-' stands for '_'. Range in base units.

@@ -19,9 +19,9 @@ namespace trainplan::study {
 /// Who gave a value: the last one wins.
 enum class Giver : unsigned char { Default, Plan, File, Option };
 
-/// Values in base units, or a word. Neither: said to be unknown. names: of the accelerators that stand for the
-/// values, empty where a value is a number. origin: "--mean", "slow.json /mean", "plan". text: as it was typed.
-/// used: the answer has asked for it.
+/// Values in base units, or a word. Neither: said to be unknown. names: of the accelerators that stand for
+/// the values, empty where a value is a number. origin: "--mean", "slow.json /mean", "plan". text: as it was
+/// typed. used: the answer has asked for it.
 struct Said {
   const Field* field = nullptr;
   Giver giver = Giver::Option;
@@ -37,7 +37,7 @@ class Given {
   std::vector<Said> all_;
 
  public:
-  std::string title{}, file{};  // of the file of inputs, if any
+  std::string title{}, file{};   // of the file of inputs, if any
   const Shelf* shelf = nullptr;  // what is shipped; outlives the answer
 
   const std::vector<Said>& all() const { return all_; }
@@ -110,8 +110,8 @@ class Given {
   template <Dim D, Recorder R>
   Quantity<D, typename R::Num> leaf(R& rec, const Field& field, std::size_t i) const {
     const Said& said = use(field);
-    return rec.template in<Quantity<D, typename R::Num>>(
-        {field.arg.symbol, field.arg.meaning, said.origin}, said.values[i]);
+    return rec.template in<Quantity<D, typename R::Num>>({field.arg.symbol, field.arg.meaning, said.origin},
+                                                         said.values[i]);
   }
 };
 

@@ -1,7 +1,9 @@
 /// Inputs that give the size of a cache of keys and values; several topics take them.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -26,10 +28,12 @@ inline constexpr Input<kCount> kCacheLayers{{"layers", "L", "transformer layers"
                                             {.example = "36", .of_plan = [](const Planned& p) {
                                                return detail::of_plain_heads(p, &ModelSpec::layers);
                                              }}};
-inline constexpr Input<kCount> kCacheHeads{{"kv_heads", "n_kv", "key-value heads", 1, 65536},
-                                           {.example = "8", .of_plan = [](const Planned& p) {
-                                              return detail::of_plain_heads(p, &ModelSpec::kv_heads);
-                                            }}};
+inline constexpr Input<kCount> kCacheHeads{
+    {"kv_heads", "n_kv", "key-value heads that a GPU holds", 1, 65536},
+    {.example = "8", .of_plan = [](const Planned& p) -> std::optional<double> {
+       const auto heads = detail::of_plain_heads(p, &ModelSpec::kv_heads);
+       return heads ? std::optional(std::max(1.0, std::ceil(*heads / p.trial().plan.tp))) : std::nullopt;
+     }}};
 inline constexpr Input<kCount> kCacheHeadDim{{"head_dim", "d_h", "width of a head", 1, 65536},
                                              {.example = "128", .of_plan = [](const Planned& p) {
                                                 return detail::of_plain_heads(p, &ModelSpec::head_dim);

@@ -12,8 +12,8 @@
 namespace trainplan::study {
 
 /// judge: rules between inputs that are all given; may be null. answer: sections, headline and verdict; every
-/// figure goes through the recorder. plan: of MODEL CLUSTER, null without one. words: inputs that may stand on
-/// the command line without their option, in that order.
+/// figure goes through the recorder. plan: of MODEL CLUSTER, null without one. words: inputs that may stand
+/// on the command line without their option, in that order.
 struct Topic {
   std::string_view id, title, help;
   std::span<const Field* const> fields;
@@ -55,15 +55,16 @@ inline void complete(const Topic& topic, Given& given, const Planned* plan, Issu
   }
 }
 
-/// "Inputs": the values that the answer rests on, and who gave them. What the user gives is there in any case.
+/// "Inputs": the values that the answer rests on, and who gave them. What the user gives is there in any
+/// case.
 inline Section input_section(const Topic& topic, const Given& given) {
   Table table{"inputs", "", {{"key", "input"}, {"value", "value"}, {"meaning", ""}, {"origin", "from"}}, {}};
   for (const Field* field : topic.fields) {
     const Said* said = given.find(*field);
     if (said == nullptr || (said->giver <= Giver::Plan && !said->used)) continue;
     const auto row = [&](Cell value) {
-      table.rows.push_back(
-          {Code{std::string(field->arg.name)}, std::move(value), std::string(field->arg.meaning), said->origin});
+      table.rows.push_back({Code{std::string(field->arg.name)}, std::move(value),
+                            std::string(field->arg.meaning), said->origin});
     };
     if (!said->known()) row(std::string("unknown"));
     if (!said->word.empty()) row(said->word);

@@ -18,8 +18,8 @@ struct SaveTimes {
   double delta, detect, restart, load, at_1k, at_16k;
 };
 const SaveTimes kScenarios[] = {{"A: synchronous saves", 300, 600, 300, 120, 0.938, 0.708},
-                               {"B: asynchronous saves", 10, 600, 300, 120, 0.984, 0.867},
-                               {"C: and fast recovery", 10, 60, 30, 60, 0.989, 0.945}};
+                                {"B: asynchronous saves", 10, 600, 300, 120, 0.984, 0.867},
+                                {"C: and fast recovery", 10, 60, 30, 60, 0.989, 0.945}};
 
 PlanCost<double> with(const SaveTimes& s, double gpus) {
   Draft draft;

@@ -160,8 +160,7 @@ TEST_CASE("gathers of updated weights show when they alone are not overlapped") 
   const auto with = draft.cost(problems::main_plan());
   draft.recipe.gather_overlap = false;
   const auto shown = draft.cost(problems::main_plan());
-  const auto gathers =
-      shown.comm.data_behind[static_cast<std::size_t>(HidesBehind::NextForward)].num();
+  const auto gathers = shown.comm.data_behind[static_cast<std::size_t>(HidesBehind::NextForward)].num();
   REQUIRE(gathers > 0);
   draft.recipe.dp_overlap = false;
   const auto all = draft.cost(problems::main_plan()).step.exposed_data.num();

@@ -34,9 +34,10 @@ Given from_file(const std::string& text, Issues& issues) {
 
 TEST_CASE("inputs of a file: quantities, figures with a source, lists, words") {
   Issues issues;
-  Given given = from_file(R"({"_note": 1, "topic": "sample", "title": "t", "wait": {"value": "2 s", "source": "us"},
+  Given given =
+      from_file(R"({"_note": 1, "topic": "sample", "title": "t", "wait": {"value": "2 s", "source": "us"},
     "sizes": ["1 GB", "2 MB"], "mode": "Async", "kept_share": null})",
-                          issues);
+                issues);
   complete(kTopic, given, nullptr, issues);
   CAPTURE(listed(issues));
   CHECK(issues.all().empty());
@@ -68,15 +69,20 @@ TEST_CASE("an option lies over the file; unknown is an answer where nothing is r
 
 TEST_CASE("every mistake of a file has its place, its rule and a way out") {
   Issues issues;
-  from_file("{\n \"topic\": \"other\",\n \"wait\": \"0 s\",\n \"sizes\": [\"1 GB\", \"2 s\"],\n \"mode\": \"fast\",\n"
-            " \"kept_share\": [1, [2]],\n \"wiat\": 1\n}",
-            issues);
+  from_file(
+      "{\n \"topic\": \"other\",\n \"wait\": \"0 s\",\n \"sizes\": [\"1 GB\", \"2 s\"],\n \"mode\": "
+      "\"fast\",\n"
+      " \"kept_share\": [1, [2]],\n \"wiat\": 1\n}",
+      issues);
   CAPTURE(listed(issues));
   CHECK(issues.all().size() == 6);
   CHECK(complete(issues));
-  for (const auto& [rule, pointer, line] :
-       {std::tuple{"topic", "/topic", 2}, {"range", "/wait", 3}, {"quantity", "/sizes", 4}, {"choice", "/mode", 5},
-        {"scalar", "/kept_share", 6}, {"unknown-key", "/wiat", 7}}) {
+  for (const auto& [rule, pointer, line] : {std::tuple{"topic", "/topic", 2},
+                                            {"range", "/wait", 3},
+                                            {"quantity", "/sizes", 4},
+                                            {"choice", "/mode", 5},
+                                            {"scalar", "/kept_share", 6},
+                                            {"unknown-key", "/wiat", 7}}) {
     const Issue* found = find_issue(issues, rule, pointer);
     CAPTURE(rule);
     REQUIRE(found != nullptr);
@@ -111,8 +117,8 @@ TEST_CASE("topics: examples and defaults of every input are legal, names are uni
       say_input(given, *field, field->says.example, Giver::Option, issues, {.pointer = "--x"});
       CAPTURE(listed(issues));
       CHECK(issues.all().empty());
-      const bool inside =
-          !field->says.otherwise || (*field->says.otherwise >= field->arg.lo && *field->says.otherwise <= field->arg.hi);
+      const bool inside = !field->says.otherwise || (*field->says.otherwise >= field->arg.lo &&
+                                                     *field->says.otherwise <= field->arg.hi);
       CHECK(inside);
       CHECK(field->says.otherwise.has_value() != field->says.why.empty());
     }
