@@ -21,9 +21,8 @@ namespace detail::checkpoint {
 inline std::vector<const FrameworkProfile*> frameworks(const Given& given, const Planned* plan) {
   std::vector<const FrameworkProfile*> out;
   if (given.shelf == nullptr) return out;
-  const std::string_view named = given.has(kFramework) ? given.word(kFramework)
-                                 : plan != nullptr     ? plan->trial().problem.profile().id
-                                                       : "";
+  std::string_view named = given.word(kFramework);
+  if (named.empty() && plan != nullptr) named = plan->trial().problem.profile().id;
   for (const FrameworkProfile& f : given.shelf->frameworks)
     if (named.empty() || f.id == named) out.push_back(&f);
   return out;
