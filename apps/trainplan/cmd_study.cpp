@@ -113,7 +113,7 @@ int run_study(const StudyOptions& options) {
   std::optional<Planned> plan;
   if (asked.derivation) {
     const Trial& t = asked.derivation->chosen;
-    plan.emplace(*asked.derivation, ledger.emplace(explain(t.problem, t.plan, t.cost.stage)));
+    plan.emplace(Planned{*asked.derivation, ledger.emplace(explain(t.problem, t.plan, t.cost.stage))});
   }
   complete(topic, asked.given, plan ? &*plan : nullptr, issues);
   if (!issues.has_errors() && topic.judge != nullptr) topic.judge(asked.given, issues);

@@ -23,16 +23,16 @@ inline constexpr Formula source_shard{
     []<class N>(Count<N> rank, Count<N> old, Count<N> now) { return floor(rank * old / now); }};
 
 /// Rows of a tensor, the last one excluded.
-struct Rows {
+struct RowRange {
   std::int64_t begin = 0, end = 0;
 
   std::int64_t count() const { return end - begin; }
-  friend bool operator==(const Rows&, const Rows&) = default;
+  friend bool operator==(const RowRange&, const RowRange&) = default;
 };
 
 /// Rows of a rank in the whole tensor, as torch.chunk cuts it: parts of ceil(rows / parts), the last ones
 /// shorter or empty.
-inline Rows rows_of(std::int64_t rows, std::int64_t parts, std::int64_t rank) {
+inline RowRange rows_of(std::int64_t rows, std::int64_t parts, std::int64_t rank) {
   const std::int64_t each = (rows + parts - 1) / parts;
   return {std::min(rank * each, rows), std::min((rank + 1) * each, rows)};
 }
@@ -40,18 +40,18 @@ inline Rows rows_of(std::int64_t rows, std::int64_t parts, std::int64_t rank) {
 /// Rows of the whole tensor that an old rank has and a new one needs.
 struct RowSource {
   std::int64_t rank = 0;
-  Rows rows;
+  RowRange rows;
 };
 
 /// What a new rank reads, in the order of the rows.
 inline std::vector<RowSource> row_sources(std::int64_t rows, std::int64_t old_parts, std::int64_t new_parts,
                                           std::int64_t rank) {
-  const Rows wanted = rows_of(rows, new_parts, rank);
+  const RowRange wanted = rows_of(rows, new_parts, rank);
   std::vector<RowSource> out;
   if (wanted.count() == 0) return out;
   const std::int64_t each = (rows + old_parts - 1) / old_parts;
   for (std::int64_t r = wanted.begin / each; r * each < wanted.end; ++r) {
-    const Rows held = rows_of(rows, old_parts, r);
+    const RowRange held = rows_of(rows, old_parts, r);
     out.push_back({r, {std::max(held.begin, wanted.begin), std::min(held.end, wanted.end)}});
   }
   return out;

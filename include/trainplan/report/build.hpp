@@ -30,6 +30,12 @@ inline Unit unit_for(Dim d) {
 /// How an item is shown: as it says, else as its dimension suggests.
 inline Unit unit_of(const LineItem& item) { return item.unit.value_or(unit_for(item.dim)); }
 
+namespace detail {
+
+inline Value time_value(double seconds) { return {seconds, Unit::Time}; }
+
+}  // namespace detail
+
 /// A sentence with words in front of it.
 inline Sentence prefixed(std::string words, const Sentence& rest) {
   Sentence sentence{std::move(words)};

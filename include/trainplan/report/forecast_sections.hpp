@@ -14,7 +14,6 @@ namespace trainplan {
 
 namespace detail {
 
-inline Value time_value(double s) { return {s, Unit::Time}; }
 inline Value days_value(double s) { return {s, Unit::Days}; }
 inline Cell money_cell(const Figure& price, double usd) {
   return price.known ? Cell(Value{usd, Unit::Usd}) : Cell{};

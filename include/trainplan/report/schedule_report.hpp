@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainplan/report/report.hpp"
+#include "trainplan/report/build.hpp"
 #include "trainplan/report/schedule_advice.hpp"
 #include "trainplan/report/schedule_answer.hpp"
 
@@ -15,7 +15,6 @@ namespace trainplan {
 namespace detail {
 
 inline Value plain_count(double n) { return {n, Unit::Count}; }
-inline Value time_value(double seconds) { return {seconds, Unit::Time}; }
 inline Value mib(double bytes) { return {bytes, Unit::Request}; }
 
 /// "0-2, 5".

@@ -13,7 +13,7 @@ TEST_CASE("twice as many ranks read halves of the old shards, even ones the firs
     CHECK(sources[0].rank == r / 2);
     CHECK(static_cast<double>(sources[0].rank) ==
           source_shard(Count<>{static_cast<double>(r)}, Count<>{4}, Count<>{8}).num());
-    CHECK(sources[0].rows == Rows{r * 1536, (r + 1) * 1536});
+    CHECK(sources[0].rows == RowRange{r * 1536, (r + 1) * 1536});
     CHECK(sources[0].rows.begin % 3072 == (r % 2 == 0 ? 0 : 1536));
   }
 }
@@ -27,11 +27,11 @@ TEST_CASE("any change of the parts covers every row once, in order") {
                                           {100, 16, 15}}) {
     std::int64_t next = 0;
     for (std::int64_t r = 0; r < now; ++r) {
-      const Rows wanted = rows_of(rows, now, r);
+      const RowRange wanted = rows_of(rows, now, r);
       for (const RowSource& s : row_sources(rows, before, now, r)) {
         CHECK(s.rows.begin == next);
         CHECK(s.rows.count() > 0);
-        const Rows held = rows_of(rows, before, s.rank);
+        const RowRange held = rows_of(rows, before, s.rank);
         CHECK((held.begin <= s.rows.begin && s.rows.end <= held.end));
         next = s.rows.end;
       }
@@ -42,8 +42,8 @@ TEST_CASE("any change of the parts covers every row once, in order") {
 }
 
 TEST_CASE("parts that do not divide leave the last ranks shorter or empty") {
-  CHECK(rows_of(12288, 120, 0) == Rows{0, 103});
-  CHECK(rows_of(12288, 120, 119) == Rows{12257, 12288});
-  CHECK(rows_of(5, 8, 7) == Rows{5, 5});
+  CHECK(rows_of(12288, 120, 0) == RowRange{0, 103});
+  CHECK(rows_of(12288, 120, 119) == RowRange{12257, 12288});
+  CHECK(rows_of(5, 8, 7) == RowRange{5, 5});
   CHECK(row_sources(5, 3, 8, 7).empty());
 }
