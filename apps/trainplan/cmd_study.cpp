@@ -104,9 +104,10 @@ void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
 int run_study(const StudyOptions& options) {
   const Topic& topic = *options.topic;
   Issues issues;
-  const study::Shelf shelf = load_shelf(issues);
+  std::optional<study::Shelf> shelf;
+  if (topic.uses_shelf) shelf = load_shelf(issues);
   Asked asked;
-  asked.given.shelf = &shelf;
+  asked.given.shelf = shelf ? &*shelf : nullptr;
   read_inputs(options, asked, issues);
   if (issues.has_errors()) return emit(issues, options.output);
   std::optional<Ledger> ledger;

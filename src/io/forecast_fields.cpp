@@ -9,6 +9,7 @@
 #include "choices.hpp"
 #include "field_text.hpp"
 #include "text.hpp"
+#include "trainplan/base/comma_parts.hpp"
 #include "trainplan/io/units.hpp"
 #include "trainplan/spec/validator.hpp"
 
@@ -65,13 +66,10 @@ bool set_one(ForecastSpec& to, std::string_view text, const std::string& origin,
 template <auto Member, const Kind& K>
 bool set_several(ForecastSpec& to, std::string_view text, const std::string& origin, Issue& out) {
   std::vector<Figure> all;
-  for (bool more = true; more;) {
-    const std::size_t end = text.find(',');
-    more = end != std::string_view::npos;
-    auto figure = figure_of(text.substr(0, end), K.dim, K.range, K.example, origin, out);
+  for (const std::string_view part : comma_parts(text)) {
+    auto figure = figure_of(part, K.dim, K.range, K.example, origin, out);
     if (!figure) return false;
     all.push_back(std::move(*figure));
-    if (more) text.remove_prefix(end + 1);
   }
   to.*Member = std::move(all);
   return true;
@@ -90,13 +88,10 @@ bool set_saving(ForecastSpec& to, std::string_view text, const std::string&, Iss
 
 bool set_scenarios(ForecastSpec& to, std::string_view text, const std::string& origin, Issue& out) {
   std::vector<std::string> names;
-  for (bool more = true; more;) {
-    const std::size_t end = text.find(',');
-    more = end != std::string_view::npos;
-    names.emplace_back(text.substr(0, end));
-    if (names.back().empty())
+  for (const std::string_view part : comma_parts(text)) {
+    if (part.empty())
       return refuse(out, "name", "be names joined by commas", "try A,B,C; see trainplan list scenarios");
-    if (more) text.remove_prefix(end + 1);
+    names.emplace_back(part);
   }
   to.scenarios = std::move(names);
   to.scenarios_origin = origin;

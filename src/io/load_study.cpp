@@ -11,6 +11,7 @@
 #include "find_config.hpp"
 #include "reader.hpp"
 #include "text.hpp"
+#include "trainplan/base/comma_parts.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/load_failures.hpp"
 #include "trainplan/io/units.hpp"
@@ -56,16 +57,14 @@ std::optional<Accelerator> device_of(const Field& field, std::string_view text) 
 /// Nothing after a mistake.
 std::vector<double> numbers(const Field& field, std::string_view text, Said& said, Issue& out) {
   std::vector<double> values;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t end =
-        field.kind == Kind::List ? std::min(text.find(',', from), text.size()) : text.size();
-    const auto device = device_of(field, text.substr(from, end - from));
-    const auto value = device ? std::optional(((*device).*field.says.device).value)
-                              : number(field, text.substr(from, end - from), out);
+  for (const std::string_view part :
+       field.kind == Kind::List ? comma_parts(text) : std::vector<std::string_view>{text}) {
+    const auto device = device_of(field, part);
+    const auto value =
+        device ? std::optional(((*device).*field.says.device).value) : number(field, part, out);
     said.names.push_back(device ? device->id : std::string());
     if (!value) return {};
     values.push_back(*value);
-    from = end + 1;
   }
   if (values.size() <= kMostValues) return values;
   refuse(out, "range", "be at most " + std::to_string(kMostValues) + " values", "leave some out");

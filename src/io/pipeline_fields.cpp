@@ -8,6 +8,7 @@
 
 #include "field_text.hpp"
 #include "text.hpp"
+#include "trainplan/base/comma_parts.hpp"
 #include "trainplan/io/units.hpp"
 #include "trainplan/sim/schedule_names.hpp"
 #include "trainplan/spec/validator.hpp"
@@ -60,13 +61,11 @@ bool set_time(PipelineSpec& spec, std::string_view text, Issue& out) {
 template <auto Member>
 bool set_times(PipelineSpec& spec, std::string_view text, Issue& out) {
   std::vector<double> times;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t end = std::min(text.find(',', from), text.size());
-    const auto seconds = time(text.substr(from, end - from), "10ms", out);
+  for (const std::string_view part : comma_parts(text)) {
+    const auto seconds = time(part, "10ms", out);
     if (!seconds) return false;
     if (*seconds < 1e-12) return refuse(out, "range", "be at least a picosecond", "try 10ms");
     times.push_back(*seconds);
-    from = end + 1;
   }
   if (times.size() > static_cast<std::size_t>(kMaxPipelineStages))
     return refuse(out, "range", "be at most " + std::to_string(kMaxPipelineStages) + " times", "try 10ms");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <variant>
 
+#include "trainplan/report/build.hpp"
 #include "units.hpp"
 
 namespace trainplan {
@@ -23,18 +24,6 @@ std::string printable(std::string_view text) {
       out += text[i];
   }
   return out;
-}
-
-std::string_view verdict_word(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::None: return "";
-    case Verdict::Fits: return "fits";
-    case Verdict::Tight: return "tight";
-    case Verdict::DoesNotFit: return "does not fit";
-    case Verdict::Passed: return "passed";
-    case Verdict::Failed: return "failed";
-  }
-  return "";
 }
 
 std::string cell_text(const Cell& cell, std::string_view empty) {
@@ -63,7 +52,7 @@ std::string sentence_text(const Sentence& sentence) {
 }
 
 Headline headline_text(const Report& report, std::string (*glue)(std::string_view)) {
-  Headline out{std::string(verdict_word(report.verdict)), sentence_text(report.headline, glue)};
+  Headline out{verdict_text(report.verdict), sentence_text(report.headline, glue)};
   if (out.rest.starts_with(out.word))
     out.rest.erase(0, out.word.size());
   else if (!out.word.empty() && !out.rest.empty())

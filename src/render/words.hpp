@@ -12,9 +12,6 @@ namespace trainplan {
 /// Without control characters: text from a user's file must not steer a terminal.
 std::string printable(std::string_view text);
 
-/// "fits", "tight", "does not fit", "passed", "failed"; empty for none.
-std::string_view verdict_word(Verdict verdict);
-
 /// `empty` stands for a cell without a value.
 std::string cell_text(const Cell& cell, std::string_view empty);
 

@@ -49,28 +49,35 @@ inline constexpr Formula retry_goodput{
     },
     Unit::Share};
 
+namespace detail {
+
+inline constexpr std::array kFlatArgs{Arg{"delta", "delta", "time that one save costs"},
+                                      Arg{"mtbf", "M", "mean time between failures of the job"},
+                                      Arg{"fixed", "x", "share lost whatever the interval", 0, 1},
+                                      Arg{"goodput", "g", "goodput that is wanted; at most the best", 0, 1}};
+
+/// Half of the distance between the roots of (1 - x - tau/(2 M)) / (1 + delta/tau) = g; rest: 1 - x - g.
+template <class N>
+Seconds<N> half_flat(Seconds<N> delta, Seconds<N> mtbf, Count<N> rest, Count<N> g) {
+  return sqrt(positive(mtbf * mtbf * rest * rest - 2.0 * g * delta * mtbf));
+}
+
+}  // namespace detail
+
 inline constexpr Formula flat_low{
     "flat_low", "shortest interval whose goodput is at least so high",
-    Source{"identity", "smaller root of (1 - x - tau/(2 M)) / (1 + delta/tau) = g"},
-    std::array{Arg{"delta", "delta", "time that one save costs"},
-               Arg{"mtbf", "M", "mean time between failures of the job"},
-               Arg{"fixed", "x", "share lost whatever the interval", 0, 1},
-               Arg{"goodput", "g", "goodput that is wanted; at most the best", 0, 1}},
+    Source{"identity", "smaller root of (1 - x - tau/(2 M)) / (1 + delta/tau) = g"}, detail::kFlatArgs,
     []<class N>(Seconds<N> delta, Seconds<N> mtbf, Count<N> fixed, Count<N> g) {
       const auto rest = 1.0 - fixed - g;
-      return mtbf * rest - sqrt(positive(mtbf * mtbf * rest * rest - 2.0 * g * delta * mtbf));
+      return mtbf * rest - detail::half_flat(delta, mtbf, rest, g);
     }};
 
 inline constexpr Formula flat_high{
     "flat_high", "longest interval whose goodput is at least so high",
-    Source{"identity", "larger root of (1 - x - tau/(2 M)) / (1 + delta/tau) = g"},
-    std::array{Arg{"delta", "delta", "time that one save costs"},
-               Arg{"mtbf", "M", "mean time between failures of the job"},
-               Arg{"fixed", "x", "share lost whatever the interval", 0, 1},
-               Arg{"goodput", "g", "goodput that is wanted; at most the best", 0, 1}},
+    Source{"identity", "larger root of (1 - x - tau/(2 M)) / (1 + delta/tau) = g"}, detail::kFlatArgs,
     []<class N>(Seconds<N> delta, Seconds<N> mtbf, Count<N> fixed, Count<N> g) {
       const auto rest = 1.0 - fixed - g;
-      return mtbf * rest + sqrt(positive(mtbf * mtbf * rest * rest - 2.0 * g * delta * mtbf));
+      return mtbf * rest + detail::half_flat(delta, mtbf, rest, g);
     }};
 
 inline constexpr Formula break_even_mtbf{

@@ -140,12 +140,6 @@ inline constexpr Formula gpus_for_time{
       return ceil(flops / (time * peak * u));
     }};
 
-inline constexpr Formula gpus_for_bytes{
-    "gpus_for_bytes", "GPUs whose memory holds so many bytes",
-    Source{"identity", "bytes / memory of one GPU, rounded up"},
-    std::array{Arg{"bytes", "X", "bytes"}, Arg{"memory", "C", "memory of one GPU", 1}},
-    []<class N>(Bytes<N> bytes, Bytes<N> memory) { return ceil(bytes / memory); }};
-
 inline constexpr Formula time_of_money{
     "time_of_money", "wall-clock time that some GPUs cost so much",
     Source{"identity", "money / (GPUs x price)"},
@@ -174,7 +168,6 @@ inline constexpr Formula params_for_flops{
 using LongRunFormulas =
     Chapter<run_steps, last_sequence, joint_mtbf, goodput_less, goodput_overhead, finish_time, step_cap,
             efficiency_needed, time_regained, spare_shortage, replacement_wait, energy_bound, gpu_token_rate,
-            needed_token_rate, flops_time, gpus_for_time, gpus_for_bytes, time_of_money, tokens_in_time,
-            params_for_flops>;
+            needed_token_rate, flops_time, gpus_for_time, time_of_money, tokens_in_time, params_for_flops>;
 
 }  // namespace trainplan

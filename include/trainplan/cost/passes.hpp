@@ -26,10 +26,12 @@ struct PassSeconds {
   }
 };
 
-/// Of one block of each kind, one head, and what joins one further token.
+/// Of one block of each kind, one head, and what joins one further token. message: one between neighbouring
+/// stages.
 struct BlockPasses {
   std::array<PassSeconds, kBlockKinds> of{};
   PassSeconds head{}, further{};
+  double message = 0;
 };
 
 /// chunk: for each stage and chunk; message: one between neighbouring stages.
@@ -80,27 +82,21 @@ inline BlockPasses block_passes(const Problem& problem, const Plan& plan, const 
   const auto work = layer_work(rec, in, problem, plan, tokens, compute, sustained_rates(rec, in, problem),
                                memory.params.padded_vocabulary);
   const auto traffic = layer_traffic(rec, in, problem, plan, tokens, work);
-  return passes_of(block_times(rec, in, problem, plan, work, traffic, held));
-}
-
-inline double message_seconds(const Problem& problem, const Plan& plan) {
-  Eval rec;
-  const Inputs<double> in = bind(rec, problem, plan);
-  return stage_message(rec, in, problem, plan, memory_cost(rec, in, problem, plan, 0).activations.tokens)
-      .num();
+  BlockPasses out = passes_of(block_times(rec, in, problem, plan, work, traffic, held));
+  if (plan.pp > 1) out.message = stage_message(rec, in, problem, plan, tokens).num();
+  return out;
 }
 
 }  // namespace detail
 
 inline PipelinePasses pipeline_passes(const Problem& problem, const Plan& plan) {
   const BlockPasses blocks = detail::block_passes(problem, plan, model_blocks(problem, plan));
-  PipelinePasses out;
+  PipelinePasses out{.message = blocks.message};
   for (int s = 0; s < plan.pp; ++s) {
     out.chunk.emplace_back();
     for (int c = 0; c < plan.vpp; ++c)
       out.chunk.back().push_back(detail::passes_of(detail::chunk_blocks(problem, plan, s, c), blocks));
   }
-  if (plan.pp > 1) out.message = detail::message_seconds(problem, plan);
   return out;
 }
 

@@ -41,7 +41,7 @@ class PlannedCuts {
   PlanCost<double> cost_;
   std::vector<MemoryCost<double>> memory_;  // of each stage
   BlockPasses blocks_{};
-  double dense_ = 0, sparse_ = 0, kept_ = 0, further_saved_ = 0, head_saved_ = 0, message_ = 0, transfer_ = 0;
+  double dense_ = 0, sparse_ = 0, kept_ = 0, further_saved_ = 0, head_saved_ = 0, message_ = 0;
 
   /// Every kind of block that a cut of this model may hold.
   StageBlocks every_block() const {
@@ -74,9 +74,7 @@ class PlannedCuts {
       head_saved_ =
           norm + logits_bytes(act.tokens, memory.params.padded_vocabulary, in_.element, in_.tp).num();
     }
-    const auto tokens = cost_.memory.activations.tokens;
-    message_ = (layer_message_bytes(tokens, in_.hidden, in_.element) / in_.tp).num();
-    transfer_ = stage_message(rec_, in_, problem_, plan_, tokens).num();
+    message_ = (layer_message_bytes(cost_.memory.activations.tokens, in_.hidden, in_.element) / in_.tp).num();
   }
 
   int chunks() const { return static_cast<int>(options_.chunks.value_or(plan_.vpp > 1 ? plan_.vpp : 2)); }
@@ -174,7 +172,7 @@ class PlannedCuts {
   }
 
   double message() const { return message_; }
-  double transfer() const { return options_.transfer.value_or(transfer_); }
+  double transfer() const { return options_.transfer.value_or(blocks_.message); }
   double head_saved() const { return head_saved_; }
   /// After the last gradient: what shows of the gradients' and weights' traffic, then the optimizer.
   double update() const {

@@ -1,6 +1,7 @@
 /// More GPUs for one run: what a larger batch saves, what a fixed batch saves, and what 6 N D asks for.
 #pragma once
 
+#include "trainplan/cost/long_run.hpp"
 #include "trainplan/trace/chapter.hpp"
 
 namespace trainplan {
@@ -105,17 +106,17 @@ inline constexpr Formula dense_time{
                Arg{"peak", "P", "dense peak of a GPU", 1e-9},
                Arg{"mfu", "u", "model FLOPs utilisation", 1e-6, 1}},
     []<class N>(Params<N> params, Tokens<N> tokens, Count<N> gpus, FlopsPerSec<N> peak, Count<N> u) {
-      return as<kFlops - kTokens>(6.0 * params) * tokens / (gpus * peak * u);
+      return flops_time(dense_flops(params, tokens), gpus, peak, u);
     }};
 
 inline constexpr Formula gpus_by_compute{
     "gpus_by_compute", "GPUs that finish a training run in time, nothing lost",
-    Source{"kaplan-2020", "section 2.1: ceil(6 N D / (P u T))"},
+    Source{"kaplan-2020", "section 2.1: ceil(6 N D / (T P u))"},
     std::array{Arg{"params", "N", "parameters"}, Arg{"tokens", "D", "tokens"},
                Arg{"time", "T", "wall-clock time", 1e-9}, Arg{"peak", "P", "dense peak of a GPU", 1e-9},
                Arg{"mfu", "u", "model FLOPs utilisation", 1e-6, 1}},
     []<class N>(Params<N> params, Tokens<N> tokens, Seconds<N> time, FlopsPerSec<N> peak, Count<N> u) {
-      return ceil(as<kFlops - kTokens>(6.0 * params) * tokens / (peak * u * time));
+      return gpus_for_time(dense_flops(params, tokens), time, peak, u);
     }};
 
 inline constexpr Formula gpus_by_memory{

@@ -30,6 +30,19 @@ inline Unit unit_for(Dim d) {
 /// How an item is shown: as it says, else as its dimension suggests.
 inline Unit unit_of(const LineItem& item) { return item.unit.value_or(unit_for(item.dim)); }
 
+/// "fits", "tight", "does not fit", "passed", "failed"; empty for none.
+inline std::string verdict_text(Verdict v) {
+  switch (v) {
+    case Verdict::Fits: return "fits";
+    case Verdict::Tight: return "tight";
+    case Verdict::DoesNotFit: return "does not fit";
+    case Verdict::Passed: return "passed";
+    case Verdict::Failed: return "failed";
+    case Verdict::None: break;
+  }
+  return "";
+}
+
 namespace detail {
 
 inline Value time_value(double seconds) { return {seconds, Unit::Time}; }

@@ -32,33 +32,30 @@ inline Section forecast_step_section(const Trial& t, const ForecastAnswer& a, co
   const RunFigures& f = a.first().figures;
   Section s{"step", "Step", {}};
   Facts out{"", {}};
-  const auto add = [&](const char* key, const char* label, Cell cell, std::string note = {}) {
-    out.facts.push_back({key, label, std::move(cell), std::move(note), ""});
-  };
-  add("plan", "plan", degrees_text(t.plan));
+  out.add("plan", "plan", degrees_text(t.plan));
   out.facts.push_back(constants_fact(t.problem.calibration()));
   if (f.efficiency.known)
-    add("efficiency", "efficiency of the compute", Value{f.efficiency.value, Unit::Share},
-        "assumed, " + f.efficiency.origin +
-            "; recompute, kernels, launches, bubble and messages within a replica are part of it");
+    out.add("efficiency", "efficiency of the compute", Value{f.efficiency.value, Unit::Share},
+            "assumed, " + f.efficiency.origin +
+                "; recompute, kernels, launches, bubble and messages within a replica are part of it");
   else
-    add("mfu", "MFU of the plan", Value{p.mfu, Unit::Share}, "predicted");
-  add("compute", f.efficiency.known ? "compute" : "step of the plan", time_value(work.compute.num()),
-      f.efficiency.known ? "ideal step / efficiency" : "predicted, with what it waits for");
+    out.add("mfu", "MFU of the plan", Value{p.mfu, Unit::Share}, "predicted");
+  out.add("compute", f.efficiency.known ? "compute" : "step of the plan", time_value(work.compute.num()),
+          f.efficiency.known ? "ideal step / efficiency" : "predicted, with what it waits for");
   if (f.efficiency.known)
-    add("exposed", "data-parallel traffic that shows",
-        time_value(work.rest.num() - f.input_wait.value -
-                   (f.straggler_wait.known ? f.straggler_wait.value : 0)),
-        "the rest hides behind that compute");
-  add("input_wait", "wait for input", time_value(f.input_wait.value), note_of(f.input_wait));
+    out.add("exposed", "data-parallel traffic that shows",
+            time_value(work.rest.num() - f.input_wait.value -
+                       (f.straggler_wait.known ? f.straggler_wait.value : 0)),
+            "the rest hides behind that compute");
+  out.add("input_wait", "wait for input", time_value(f.input_wait.value), note_of(f.input_wait));
   if (f.straggler_wait.known)
-    add("straggler_wait", "wait for the slowest GPU", time_value(f.straggler_wait.value),
-        note_of(f.straggler_wait));
-  add("step", "step", time_value(work.step.num()));
-  add("tokens_per_step", "tokens of a step", Value{p.tokens_per_step, Unit::Tokens});
+    out.add("straggler_wait", "wait for the slowest GPU", time_value(f.straggler_wait.value),
+            note_of(f.straggler_wait));
+  out.add("step", "step", time_value(work.step.num()));
+  out.add("tokens_per_step", "tokens of a step", Value{p.tokens_per_step, Unit::Tokens});
   if (p.tokens) {
-    add("tokens", "tokens", Value{*p.tokens, Unit::Tokens});
-    add("steps", "steps", Value{work.steps.num(), Unit::Whole});
+    out.add("tokens", "tokens", Value{*p.tokens, Unit::Tokens});
+    out.add("steps", "steps", Value{work.steps.num(), Unit::Whole});
   }
   s.blocks.push_back(std::move(out));
   return s;
@@ -69,34 +66,32 @@ inline Section forecast_failure_section(const ForecastAnswer& a) {
   const LongRun<double>& run = *a.first().run;
   Section s{"goodput", "Saving and failing", {}};
   Facts out{"", {}};
-  const auto add = [&](const char* key, const char* label, Cell cell, std::string note = {}) {
-    out.facts.push_back({key, label, std::move(cell), std::move(note), ""});
-  };
-  add("saving", "saving", std::string(name_of(f.saving)));
-  add("save", "one save stops training for", time_value(run.stop.num()),
-      f.saving == Saving::Async ? "copy to the host"
-      : f.save_time.known       ? note_of(f.save_time)
-                                : "checkpoint / " + note_of(f.save_bandwidth));
-  if (f.saving == Saving::Async) add("lag", "until it is on storage", time_value(run.lag.num()));
-  add("gpu_mtbf", "time between failures of a GPU", time_value(f.gpu_mtbf.value), note_of(f.gpu_mtbf));
-  add("mtbf", "of the job", time_value(run.mtbf.num()));
+  out.add("saving", "saving", std::string(name_of(f.saving)));
+  out.add("save", "one save stops training for", time_value(run.stop.num()),
+          f.saving == Saving::Async ? "copy to the host"
+          : f.save_time.known       ? note_of(f.save_time)
+                                    : "checkpoint / " + note_of(f.save_bandwidth));
+  if (f.saving == Saving::Async) out.add("lag", "until it is on storage", time_value(run.lag.num()));
+  out.add("gpu_mtbf", "time between failures of a GPU", time_value(f.gpu_mtbf.value), note_of(f.gpu_mtbf));
+  out.add("mtbf", "of the job", time_value(run.mtbf.num()));
   if (f.spike_every.known) {
-    add("spike_every", "time between loss spikes", time_value(f.spike_every.value), note_of(f.spike_every));
-    add("joint_mtbf", "failures and spikes", time_value(run.joint.num()));
+    out.add("spike_every", "time between loss spikes", time_value(f.spike_every.value),
+            note_of(f.spike_every));
+    out.add("joint_mtbf", "failures and spikes", time_value(run.joint.num()));
   }
   if (f.one_recovery) {
-    add("recovery", "whole recovery", time_value(f.restart.value), note_of(f.restart));
+    out.add("recovery", "whole recovery", time_value(f.restart.value), note_of(f.restart));
   } else {
-    add("detect", "time to notice", time_value(f.detect.value), note_of(f.detect));
-    add("restart", "time to restart", time_value(f.restart.value), note_of(f.restart));
-    add("load", "time to load", time_value(f.load.value), note_of(f.load));
+    out.add("detect", "time to notice", time_value(f.detect.value), note_of(f.detect));
+    out.add("restart", "time to restart", time_value(f.restart.value), note_of(f.restart));
+    out.add("load", "time to load", time_value(f.load.value), note_of(f.load));
   }
-  add("interval", "interval between saves", time_value(run.interval.num()),
-      f.interval.known ? note_of(f.interval) : "Young's");
-  add("goodput", "goodput", goodput_cell(run.goodput.num()));
+  out.add("interval", "interval between saves", time_value(run.interval.num()),
+          f.interval.known ? note_of(f.interval) : "Young's");
+  out.add("goodput", "goodput", goodput_cell(run.goodput.num()));
   if (run.finishes)
-    add("overhead", "overhead", Value{run.overhead.num(), Unit::FineShare},
-        "time beside training / training");
+    out.add("overhead", "overhead", Value{run.overhead.num(), Unit::FineShare},
+            "time beside training / training");
   s.blocks.push_back(std::move(out));
   if (!run.finishes)
     s.blocks.push_back(Notes{"goodput_note",
@@ -141,20 +136,19 @@ inline Section forecast_calendar_section(const ForecastAnswer& a) {
   row("calendar", Cell{}, run.calendar.num());
   s.blocks.push_back(std::move(parts));
   Facts out{"totals", {}};
-  const auto add = [&](const char* key, const char* label, Cell cell, std::string note = {}) {
-    out.facts.push_back({key, label, std::move(cell), std::move(note), ""});
-  };
-  add("calendar", "calendar time", days_value(run.calendar.num()));
-  add("gpus", "GPUs held", Value{run.held.num(), Unit::Whole}, f.spares.value > 0 ? "with spare nodes" : "");
-  add("gpu_time", "GPU time", Value{run.gpu_time.num(), Unit::GpuTime}, "planned stops are held and paid");
+  out.add("calendar", "calendar time", days_value(run.calendar.num()));
+  out.add("gpus", "GPUs held", Value{run.held.num(), Unit::Whole},
+          f.spares.value > 0 ? "with spare nodes" : "");
+  out.add("gpu_time", "GPU time", Value{run.gpu_time.num(), Unit::GpuTime},
+          "planned stops are held and paid");
   if (f.price.known) {
-    add("price", "price of a GPU", Value{f.price.value, Unit::UsdPerHour}, note_of(f.price));
-    add("money", "money", Value{run.money.num(), Unit::Usd});
+    out.add("price", "price of a GPU", Value{f.price.value, Unit::UsdPerHour}, note_of(f.price));
+    out.add("money", "money", Value{run.money.num(), Unit::Usd});
   }
   if (a.plan.tdp.known)
-    add("energy", "energy, at most", Value{run.energy.num(), Unit::Energy},
-        f.pue.known ? "TDP x PUE; a bound, not a measurement"
-                    : "TDP of the GPUs alone, no PUE given; a bound");
+    out.add("energy", "energy, at most", Value{run.energy.num(), Unit::Energy},
+            f.pue.known ? "TDP x PUE; a bound, not a measurement"
+                        : "TDP of the GPUs alone, no PUE given; a bound");
   s.blocks.push_back(std::move(out));
   if (!f.price.known) s.blocks.push_back(Notes{"cost_note", {{"no dollars: no price is known"}}});
   return s;
@@ -166,21 +160,18 @@ inline Cell or_none(const std::optional<double>& v, Unit unit) { return v ? Cell
 inline Section deadline_section(const ForecastAnswer& a, const DeadlineAnswer& d) {
   Section s{"deadline", "Deadline", {}};
   Facts out{"", {}};
-  const auto add = [&](const char* key, const char* label, Cell cell, std::string note = {}) {
-    out.facts.push_back({key, label, std::move(cell), std::move(note), ""});
-  };
-  add("limit", "deadline", days_value(d.limit));
-  add("step_budget", "step that it allows without failures", time_value(d.budget_step),
-      "planned stops taken off");
-  add("step_cap", "step that it allows", time_value(d.cap), "with the overhead");
-  add("margin", "left in a step", time_value(d.margin));
-  add("left", "left of the calendar", days_value(d.left));
-  add("holds", "holds", d.holds);
-  add("efficiency", a.first().figures.efficiency.known ? "least efficiency" : "least MFU",
-      or_none(d.efficiency, Unit::Share), d.efficiency ? "all else as it is" : "not even 100 % would do");
-  add("nodes", "least nodes", or_none(d.nodes, Unit::Whole),
-      d.nodes ? "at the same efficiency; waits as they are" : "no number of nodes does it");
-  if (d.nodes) add("gpus", "least GPUs", Value{*d.nodes * a.plan.gpus_per_node, Unit::Whole});
+  out.add("limit", "deadline", days_value(d.limit));
+  out.add("step_budget", "step that it allows without failures", time_value(d.budget_step),
+          "planned stops taken off");
+  out.add("step_cap", "step that it allows", time_value(d.cap), "with the overhead");
+  out.add("margin", "left in a step", time_value(d.margin));
+  out.add("left", "left of the calendar", days_value(d.left));
+  out.add("holds", "holds", d.holds);
+  out.add("efficiency", a.first().figures.efficiency.known ? "least efficiency" : "least MFU",
+          or_none(d.efficiency, Unit::Share), d.efficiency ? "all else as it is" : "not even 100 % would do");
+  out.add("nodes", "least nodes", or_none(d.nodes, Unit::Whole),
+          d.nodes ? "at the same efficiency; waits as they are" : "no number of nodes does it");
+  if (d.nodes) out.add("gpus", "least GPUs", Value{*d.nodes * a.plan.gpus_per_node, Unit::Whole});
   s.blocks.push_back(std::move(out));
   return s;
 }
@@ -188,18 +179,15 @@ inline Section deadline_section(const ForecastAnswer& a, const DeadlineAnswer& d
 inline Section budget_section(const ForecastAnswer& a, const BudgetAnswer& b) {
   Section s{"budget", "Budget", {}};
   Facts out{"", {}};
-  const auto add = [&](const char* key, const char* label, Cell cell, std::string note = {}) {
-    out.facts.push_back({key, label, std::move(cell), std::move(note), ""});
-  };
-  add("limit", "budget", Value{b.limit, Unit::Usd});
+  out.add("limit", "budget", Value{b.limit, Unit::Usd});
   if (a.plan.tokens) {
-    add("left", "left", Value{b.left, Unit::Usd});
-    add("holds", "holds", b.holds);
+    out.add("left", "left", Value{b.left, Unit::Usd});
+    out.add("holds", "holds", b.holds);
   }
-  add("tokens", "most tokens", Value{b.tokens, Unit::Tokens}, "of this model on these GPUs");
+  out.add("tokens", "most tokens", Value{b.tokens, Unit::Tokens}, "of this model on these GPUs");
   if (b.params)
-    add("params", "largest model", Value{*b.params, Unit::Params},
-        "dense, 6 N D FLOPs for the token budget, at the same MFU");
+    out.add("params", "largest model", Value{*b.params, Unit::Params},
+            "dense, 6 N D FLOPs for the token budget, at the same MFU");
   s.blocks.push_back(std::move(out));
   return s;
 }

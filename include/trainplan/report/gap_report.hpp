@@ -51,28 +51,26 @@ Section gap_step_section(const Trial& t, const GapSpec& gap, const GapCost<N>& c
                          const UtilisationBand& band) {
   Section s{"step", "Step", {}};
   Facts f{"", {}};
-  const auto add = [&](const char* key, const char* label, Cell cell, std::string note = {}) {
-    f.facts.push_back({key, label, std::move(cell), std::move(note), ""});
-  };
   const std::string target = gap.target_mfu    ? "at the MFU that was planned"
                              : gap.target_step ? "as given"
                                                : "predicted by the plan, with the budgets given";
-  add("plan", "plan", degrees_text(t.plan));
+  f.add("plan", "plan", degrees_text(t.plan));
   if (const Calibration& constants = t.problem.calibration(); !constants.overlay.empty())
     f.facts.push_back(constants_fact(constants));
-  add("flop_convention", "attention FLOPs", std::string(name_of(t.problem.recipe.convention)),
-      "causal counts half of the matrix, full all of it");
-  add("ideal", "ideal step", step_value(c.ideal), "at the dense bf16 peak");
-  add("target", "planned step", step_value(c.target), target);
-  add("measured", "measured step", step_value(c.measured));
-  add("target_mfu", "MFU planned", Value{value_of(c.target_mfu), Unit::Share});
-  add("mfu", "MFU measured", Value{value_of(c.mfu), Unit::Share});
-  add("exact_points", "between them", points_value(value_of(c.exact)));
-  add("points", "points to explain", points_value(value_of(c.points)),
-      c.quoted ? "as quoted; rounds what lies between" : "what lies between");
-  add("excess", "above budget", step_value(c.excess), "items, and what was not measured");
-  add("residual", "residual, measured", step_value(c.residual), "measured step less its measured items");
-  add("target_residual", "residual, planned", step_value(c.target_residual), "planned step less its budget");
+  f.add("flop_convention", "attention FLOPs", std::string(name_of(t.problem.recipe.convention)),
+        "causal counts half of the matrix, full all of it");
+  f.add("ideal", "ideal step", step_value(c.ideal), "at the dense bf16 peak");
+  f.add("target", "planned step", step_value(c.target), target);
+  f.add("measured", "measured step", step_value(c.measured));
+  f.add("target_mfu", "MFU planned", Value{value_of(c.target_mfu), Unit::Share});
+  f.add("mfu", "MFU measured", Value{value_of(c.mfu), Unit::Share});
+  f.add("exact_points", "between them", points_value(value_of(c.exact)));
+  f.add("points", "points to explain", points_value(value_of(c.points)),
+        c.quoted ? "as quoted; rounds what lies between" : "what lies between");
+  f.add("excess", "above budget", step_value(c.excess), "items, and what was not measured");
+  f.add("residual", "residual, measured", step_value(c.residual), "measured step less its measured items");
+  f.add("target_residual", "residual, planned", step_value(c.target_residual),
+        "planned step less its budget");
   s.blocks.push_back(std::move(f));
   Sentence where{"MFU of the measured step: "};
   for (auto& part : band_of(band, value_of(c.mfu))) where.push_back(part);

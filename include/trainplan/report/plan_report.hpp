@@ -17,19 +17,6 @@
 
 namespace trainplan {
 
-/// "fits", "tight", "does not fit", "passed", "failed".
-inline std::string verdict_text(Verdict v) {
-  switch (v) {
-    case Verdict::Fits: return "fits";
-    case Verdict::Tight: return "tight";
-    case Verdict::DoesNotFit: return "does not fit";
-    case Verdict::Passed: return "passed";
-    case Verdict::Failed: return "failed";
-    case Verdict::None: break;
-  }
-  return "";
-}
-
 /// fits: 42.5 GiB (38.3 ... 53.2, 80 %) of the gate of 71.6 GiB; step 4.36 s (3.79 ... 4.97, 80 %), MFU ...
 inline Sentence headline_of(const Trial& t) {
   const auto& c = t.cost;

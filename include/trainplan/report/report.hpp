@@ -22,6 +22,11 @@ struct Fact {
 struct Facts {
   std::string key;
   std::vector<Fact> facts;
+
+  /// A fact that explain knows nothing of.
+  void add(std::string name, std::string label, Cell cell, std::string note = {}) {
+    facts.push_back({std::move(name), std::move(label), std::move(cell), std::move(note), ""});
+  }
 };
 
 struct Column {

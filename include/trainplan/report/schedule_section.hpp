@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,12 +108,16 @@ inline Table schedule_table(const ScheduleTrials& all) {
          }),
          Value{evaluate_stage(r.trial->problem, r.trial->plan, 0).memory.activations.in_flight.num(),
                Unit::Count},
-         Value{r.trial->device(), Unit::Memory},
-         std::string(r.trial->verdict() == Verdict::Fits    ? "fits"
-                     : r.trial->verdict() == Verdict::Tight ? "tight"
-                                                            : "does not fit")});
+         Value{r.trial->device(), Unit::Memory}, verdict_text(r.trial->verdict())});
   }
   return table;
+}
+
+/// Of the chosen plan; where schedules were tried it has been made.
+inline std::optional<PipelineRun> chosen_run(const Derivation& d) {
+  if (d.schedules && d.schedules->best < d.schedules->rows.size())
+    return d.schedules->rows[d.schedules->best].run;
+  return simulate_plan(d.chosen.problem, d.chosen.plan);
 }
 
 }  // namespace detail
@@ -122,7 +127,7 @@ inline Section schedule_section(const Derivation& d, bool detail) {
   Section s{"pipeline", "Pipeline on the clock", {}};
   const Trial& t = d.chosen;
   if (t.plan.pp == 1) return s;
-  if (const auto run = simulate_plan(t.problem, t.plan)) {
+  if (const auto run = detail::chosen_run(d)) {
     s.blocks.push_back(detail::timeline_facts(t, *run));
     if (detail) s.blocks.push_back(detail::run_table(t, *run));
   }

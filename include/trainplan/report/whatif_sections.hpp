@@ -16,10 +16,6 @@ namespace trainplan {
 
 namespace detail {
 
-inline std::string fit_text(Verdict v) {
-  return v == Verdict::Fits ? "fits" : v == Verdict::Tight ? "tight" : "does not fit";
-}
-
 /// Memory and step beside the plan's; of a change that breaks a rule only that.
 inline std::vector<Cell> whatif_row(const WhatIf& w, const Trial& plan) {
   if (!w.trial) return {w.name, {}, {}, {}, {}, {}, std::string("illegal")};
@@ -30,7 +26,7 @@ inline std::vector<Cell> whatif_row(const WhatIf& w, const Trial& plan) {
           Value{then.step.step.num(), Unit::StepTime},
           Value{(then.step.step - now.step.step).num(), Unit::StepTime},
           Value{then.step.mfu.num(), Unit::Share},
-          fit_text(w.trial->verdict())};
+          verdict_text(w.trial->verdict())};
 }
 
 inline Table whatif_table(const WhatIfs& all, const Trial& plan, bool detail) {

@@ -17,17 +17,6 @@
 namespace trainplan::study {
 namespace detail::checkpoint {
 
-/// The profiles that are asked about: the one that is named or planned with, else all.
-inline std::vector<const FrameworkProfile*> frameworks(const Given& given, const Planned* plan) {
-  std::vector<const FrameworkProfile*> out;
-  if (given.shelf == nullptr) return out;
-  std::string_view named = given.word(kFramework);
-  if (named.empty() && plan != nullptr) named = plan->trial().problem.profile().id;
-  for (const FrameworkProfile& f : given.shelf->frameworks)
-    if (named.empty() || f.id == named) out.push_back(&f);
-  return out;
-}
-
 inline Bytes<Sym> size(Explain& rec, const Given& given) {
   if (const auto said = given.maybe(rec, kBytesSaved)) return *said;
   return rec.apply(checkpoint_bytes, {"checkpoint.bytes", "K", "checkpoint"}, given.in(rec, kParamsOfModel),
@@ -43,7 +32,7 @@ inline Table framework_sizes(Explain& rec, const Given& given, const Planned* pl
            {"weights", "weights alone"}},
           {}};
   const auto params = given.in(rec, kParamsOfModel);
-  for (const FrameworkProfile* f : frameworks(given, plan)) {
+  for (const FrameworkProfile* f : profiles_asked(given, kFramework, plan)) {
     const auto bytes = [&](const char* what, double width) -> Cell {
       return Value{value_of(rec.apply(
                        checkpoint_bytes, {f->id + "." + what, "K", ""}, params,
@@ -155,25 +144,22 @@ inline Section event_section(Explain& rec, const Given& given, Bytes<Sym> bytes,
   sim::Ticks paused = 0;
   for (const sim::Save& s : saves) paused += s.pause();
   Facts f{"", {}};
-  const auto add = [&](const char* key, const char* label, Cell cell, std::string note = {}) {
-    f.facts.push_back({key, label, std::move(cell), std::move(note), ""});
-  };
-  add("write", "written in the background", Value{value_of(write), Unit::StepTime});
-  add("paused", "training stands still", seconds(paused),
-      times.buffers ? "copies of these saves, and waits for a buffer" : "copies of these saves");
+  f.add("write", "written in the background", Value{value_of(write), Unit::StepTime});
+  f.add("paused", "training stands still", seconds(paused),
+        times.buffers ? "copies of these saves, and waits for a buffer" : "copies of these saves");
   if (failure) {
     const sim::Ticks point = sim::recovery_point(saves, end);
-    add("recovery_point", "a failure then starts again from", seconds(point),
-        point == 0 ? "nothing is committed: the start of the run" : "the last snapshot that was committed");
-    add("redone", "done again", seconds(end - point), "wall-clock time since then");
+    f.add("recovery_point", "a failure then starts again from", seconds(point),
+          point == 0 ? "nothing is committed: the start of the run" : "the last snapshot that was committed");
+    f.add("redone", "done again", seconds(end - point), "wall-clock time since then");
     r.headline = {"a failure at ",           seconds(end),  " redoes ", seconds(end - point),
                   ": it starts again from ", seconds(point)};
   }
   const bool late = sim::piles_up(times);
-  add("piles_up", "saves pile up", late,
-      !late           ? "a snapshot is written before the next is taken"
-      : times.buffers ? "training waits for a buffer at every save"
-                      : "each is committed later than the one before, without end");
+  f.add("piles_up", "saves pile up", late,
+        !late           ? "a snapshot is written before the next is taken"
+        : times.buffers ? "training waits for a buffer at every save"
+                        : "each is committed later than the one before, without end");
   if (late) {
     r.verdict = Verdict::DoesNotFit;
     r.headline = {"saves pile up: ", Value{value_of(write), Unit::StepTime}, " to write, one every ",
@@ -222,7 +208,7 @@ inline Report answer(Explain& rec, const Given& given, const Planned* plan) {
   if (given.has(kInterval)) r.sections.push_back(retention_section(rec, given, bytes));
   if (knows_events(given)) r.sections.push_back(event_section(rec, given, bytes, r));
   if (given.has(kFramework) || plan != nullptr)
-    r.sections.push_back(contents_section(frameworks(given, plan)));
+    r.sections.push_back(contents_section(profiles_asked(given, kFramework, plan)));
   return r;
 }
 
@@ -233,6 +219,8 @@ inline constexpr Topic kCheckpoint{"checkpoint",
                                    "bytes = parameters x width; a snapshot counts from its commit on",
                                    detail::checkpoint::kFields,
                                    &detail::checkpoint::judge,
-                                   &detail::checkpoint::answer};
+                                   &detail::checkpoint::answer,
+                                   {},
+                                   true};
 
 }  // namespace trainplan::study

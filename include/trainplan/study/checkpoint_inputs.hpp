@@ -3,16 +3,15 @@
 
 #include <array>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "trainplan/study/of_plan.hpp"
 #include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study::detail::checkpoint {
-
-inline std::optional<double> known(const Figure& f) {
-  return f.known ? std::optional(f.value) : std::nullopt;
-}
-inline const ClusterSpec& cluster(const Planned& p) { return p.trial().problem.cluster(); }
 
 inline constexpr Input<kParams> kParamsOfModel{
     {"params", "N", "parameters of the model", 1, 1e16},
@@ -31,21 +30,19 @@ inline constexpr Input<kBytes> kBytesSaved{
 inline constexpr InputWord kFramework{{"framework", "", "framework whose checkpoints are meant"},
                                       {.example = "megatron-lm"}};
 inline constexpr Input<kCount> kGpus{{"gpus", "G", "GPUs of the job", 1, 1e7},
-                                     {.example = "1024", .of_plan = [](const Planned& p) {
-                                        return std::optional(static_cast<double>(cluster(p).gpus()));
-                                      }}};
+                                     {.example = "1024", .of_plan = &gpus_of}};
 inline constexpr Input<kCount> kCopies{
     {"copies", "n_copy", "copies of its share that a GPU keeps in host memory", 1, 4},
     {.example = "2", .otherwise = 2, .why = "one is written while the next is taken"}};
 inline constexpr Input<kCount> kNodes{{"nodes", "n_node", "nodes that write", 1, 1e6},
                                       {.example = "128", .of_plan = [](const Planned& p) {
-                                         return std::optional(static_cast<double>(cluster(p).nodes));
+                                         return std::optional(static_cast<double>(cluster_of(p).nodes));
                                        }}};
 inline constexpr Input<kBytes - kSeconds> kNic{{"nic", "W_node", "rate of a node into the storage", 1, 1e15},
                                                {.example = "50GB/s"}};
 inline constexpr Input<kBytes - kSeconds> kStorage{
     {"storage", "W_store", "rate of the storage", 1, 1e16},
-    {.example = "7GB/s", .of_plan = [](const Planned& p) { return known(cluster(p).storage_write); }}};
+    {.example = "7GB/s", .of_plan = [](const Planned& p) { return known(cluster_of(p).storage_write); }}};
 inline constexpr Input<kBytes - kSeconds> kWriter{
     {"writer", "W_file", "rate of one process that writes one file", 1, 1e15}, {.example = "1GB/s"}};
 inline constexpr Input<kSeconds> kInterval{
@@ -82,6 +79,18 @@ inline void judge_framework(const Given& given, const InputWord& field, Issues& 
   std::string all;
   for (const FrameworkProfile& f : given.shelf->frameworks) all.append(all.empty() ? "" : ", ").append(f.id);
   refuse(issues, given, field, "choice", "be " + all, "see trainplan list frameworks");
+}
+
+/// The profiles that are asked about: the one that is named or planned with, else all.
+inline std::vector<const FrameworkProfile*> profiles_asked(const Given& given, const InputWord& field,
+                                                           const Planned* plan) {
+  std::vector<const FrameworkProfile*> out;
+  if (given.shelf == nullptr) return out;
+  std::string_view named = given.word(field);
+  if (named.empty() && plan != nullptr) named = plan->trial().problem.profile().id;
+  for (const FrameworkProfile& f : given.shelf->frameworks)
+    if (named.empty() || f.id == named) out.push_back(&f);
+  return out;
 }
 
 inline constexpr std::array<const Field*, 5> kWhole{&kGpus, &kCopies, &kNodes, &kKeepLast, &kBuffers};

@@ -13,23 +13,18 @@
 #include "trainplan/cost/failures.hpp"
 #include "trainplan/cost/goodput.hpp"
 #include "trainplan/cost/spares.hpp"
+#include "trainplan/study/of_plan.hpp"
 #include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study {
 namespace detail::failures {
 
-inline constexpr Input<kCount> kGpus{
-    {"gpus", "G", "GPUs of the job", 1, 1e7},
-    {.example = "16384", .required = true, .of_plan = [](const Planned& p) {
-       return std::optional(static_cast<double>(p.trial().problem.cluster().gpus()));
-     }}};
+inline constexpr Input<kCount> kGpus{{"gpus", "G", "GPUs of the job", 1, 1e7},
+                                     {.example = "16384", .required = true, .of_plan = &gpus_of}};
 inline constexpr Input<kSeconds> kGpuMtbf{
     {"gpu_mtbf", "M_gpu", "mean time between failures of one GPU", 1, 1e12},
-    {.example = "50000h", .of_plan = [](const Planned& p) -> std::optional<double> {
-       const Figure& f = p.trial().problem.cluster().gpu_mtbf;
-       return f.known ? std::optional(f.value) : std::nullopt;
-     }}};
+    {.example = "50000h", .of_plan = &gpu_mtbf_of}};
 inline constexpr Input<kCount> kFailures{
     {"failures", "n", "failures that were counted on those GPUs", 0, 1e9}, {.example = "419"}};
 inline constexpr Input<kSeconds> kTime{{"time", "T", "time in which they were counted", 1, 1e12},
@@ -195,6 +190,8 @@ inline constexpr Topic kFailures{
     "M = M_gpu / G; a count n of T leaves M from 2 T / chi2(2 n + 2) to 2 T / chi2(2 n)",
     detail::failures::kFields,
     &detail::failures::judge,
-    &detail::failures::answer};
+    &detail::failures::answer,
+    {},
+    true};
 
 }  // namespace trainplan::study

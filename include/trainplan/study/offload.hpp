@@ -9,15 +9,12 @@
 #include "trainplan/cost/comm.hpp"
 #include "trainplan/cost/memory.hpp"
 #include "trainplan/cost/offload.hpp"
+#include "trainplan/study/of_plan.hpp"
 #include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
 namespace trainplan::study {
 namespace detail::offload {
-
-inline std::optional<double> known(const Figure& f) {
-  return f.known ? std::optional(f.value) : std::nullopt;
-}
 
 inline constexpr Input<kBytes> kGradients{
     {"gradients", "V_16", "bf16 gradients that go to the host", 1, 1e18},
@@ -25,22 +22,21 @@ inline constexpr Input<kBytes> kGradients{
 inline constexpr Input<kBytes - kSeconds> kLink{
     {"link", "W_host", "rate of copies between a GPU and its host, one direction", 1, 1e15},
     {.example = "32GB/s", .required = true, .of_plan = [](const Planned& p) {
-       return known(p.trial().problem.cluster().host_link);
+       return known(cluster_of(p).host_link);
      }}};
 inline constexpr Input<kBytes - kSeconds> kHost{{"host", "W_mem_host", "rate of the host's memory", 1, 1e15},
                                                 {.example = "307.2GB/s", .of_plan = [](const Planned& p) {
-                                                   return known(p.trial().problem.cluster().host_bandwidth);
+                                                   return known(cluster_of(p).host_bandwidth);
                                                  }}};
 inline constexpr Input<kCount> kChannels{
     {"channels", "n_ch", "memory channels of the host, in place of its rate", 1, 1024}, {.example = "8"}};
 inline constexpr Input<Dim{} - kSeconds> kTransfers{
     {"transfers", "r_ch", "transfers of a channel in a second, 8 bytes each", 1, 1e12},
     {.example = "4800M/s"}};
-inline constexpr Input<kBytes - kSeconds> kGpu{
-    {"gpu", "W_mem", "rate of the GPU's memory", 1, 1e16},
-    {.example = "1008GB/s", .of_plan = [](const Planned& p) {
-       return known(p.trial().problem.cluster().accelerator.memory_bandwidth);
-     }}};
+inline constexpr Input<kBytes - kSeconds> kGpu{{"gpu", "W_mem", "rate of the GPU's memory", 1, 1e16},
+                                               {.example = "1008GB/s", .of_plan = [](const Planned& p) {
+                                                  return known(cluster_of(p).accelerator.memory_bandwidth);
+                                                }}};
 inline constexpr Input<kBytes> kUp{{"up", "V_up", "bytes from the host in a window", 0, 1e18},
                                    {.example = "1GB"}};
 inline constexpr Input<kBytes> kDown{{"down", "V_down", "bytes to the host in a window", 0, 1e18},
@@ -53,7 +49,7 @@ inline constexpr Input<kParams> kParamsUpdated{
 inline constexpr Input<kCount> kGpus{
     {"gpus_per_node", "G_node", "GPUs that share the host", 1, 1024},
     {.example = "8", .of_plan = [](const Planned& p) {
-       return std::optional(static_cast<double>(p.trial().problem.cluster().gpus_per_node));
+       return std::optional(static_cast<double>(cluster_of(p).gpus_per_node));
      }}};
 inline constexpr Input<kBytes - kParams> kWidth{
     {"width", "w_host", "bytes of a parameter that stay on the host", 0, 64},
@@ -63,7 +59,7 @@ inline constexpr Input<kCount> kBuffers{{"buffers", "f_buf", "host memory over w
 inline constexpr Input<kBytes> kHostMemory{
     {"host_memory", "C_host", "memory of a node", 1, 1e18},
     {.example = "2TB",
-     .of_plan = [](const Planned& p) { return known(p.trial().problem.cluster().host_memory); },
+     .of_plan = [](const Planned& p) { return known(cluster_of(p).host_memory); },
      .unit = Unit::Traffic}};
 
 inline constexpr std::array<const Field*, 14> kFields{

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trainplan/base/comma_parts.hpp"
+
 namespace trainplan::study {
 
 /// Something that comes into memory or leaves it; `what` is an index into the names of the sequence.
@@ -25,9 +27,7 @@ inline std::optional<std::vector<Change>> read_order(std::string_view text,
                                                      std::span<const std::string_view> names) {
   std::vector<Change> out;
   std::vector<bool> there(names.size(), false);
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t end = std::min(text.find(',', from), text.size());
-    const std::string_view word = text.substr(from, end - from);
+  for (const std::string_view word : comma_parts(text)) {
     const auto* const name = word.empty()
                                  ? names.data() + names.size()
                                  : std::find(names.data(), names.data() + names.size(), word.substr(1));
@@ -37,7 +37,6 @@ inline std::optional<std::vector<Change>> read_order(std::string_view text,
     if (there[what] == comes) return std::nullopt;
     there[what] = comes;
     out.push_back({what, comes});
-    from = end + 1;
   }
   return out;
 }

@@ -225,9 +225,7 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
   if (const auto cut = cut_of(before, now); cut && given.has(kRows))
     r.sections.push_back(matrix_section(rec, given, *cut));
   if (given.shelf == nullptr) return r;
-  std::vector<const FrameworkProfile*> profiles;
-  for (const FrameworkProfile& p : given.shelf->frameworks)
-    if (!given.has(kFramework) || p.id == given.word(kFramework)) profiles.push_back(&p);
+  const auto profiles = checkpoint::profiles_asked(given, kFramework, nullptr);
   r.sections.push_back(framework_section(profiles, degrees));
   if (given.has(kFramework)) conclude(r, *profiles.front(), degrees);
   return r;
@@ -241,6 +239,7 @@ inline constexpr Topic kReshard{"reshard",
                                 detail::reshard::kFields,
                                 &detail::reshard::judge,
                                 &detail::reshard::answer,
-                                detail::reshard::kWords};
+                                detail::reshard::kWords,
+                                true};
 
 }  // namespace trainplan::study

@@ -10,6 +10,7 @@
 #include "trainplan/cost/reinforcement.hpp"
 #include "trainplan/spec/validator.hpp"
 #include "trainplan/study/kv_cache.hpp"
+#include "trainplan/study/of_plan.hpp"
 #include "trainplan/study/parts.hpp"
 
 namespace trainplan::study::detail::rl {
@@ -47,10 +48,7 @@ inline constexpr Input<kCount> kQueued{
 
 inline constexpr Input<kSeconds> kGpuMtbf{
     {"gpu_mtbf", "M_gpu", "mean time between failures of one GPU", 1, 1e12},
-    {.example = "50000h", .of_plan = [](const Planned& p) -> std::optional<double> {
-       const Figure& f = p.trial().problem.cluster().gpu_mtbf;
-       return f.known ? std::optional(f.value) : std::nullopt;
-     }}};
+    {.example = "50000h", .of_plan = &gpu_mtbf_of}};
 inline constexpr Input<kCount> kGeneratorGpus{
     {"generator_gpus", "G_g", "GPUs of one generator, of which each failure ends its trajectories", 1, 1e7},
     {.example = "8"}};
@@ -67,10 +65,7 @@ inline constexpr Input<kCount> kSplit{
     {"split", "n_w", "receivers that share one copy of the weights", 1, 1e7}, {.example = "16"}};
 inline constexpr Input<kBytes - kSeconds> kBandwidth{
     {"bandwidth", "W", "rate of the link of a receiver", 1, 1e15},
-    {.example = "400Gbit/s", .of_plan = [](const Planned& p) -> std::optional<double> {
-       const Figure& f = p.trial().problem.cluster().nic_per_gpu;
-       return f.known ? std::optional(f.value) : std::nullopt;
-     }}};
+    {.example = "400Gbit/s", .of_plan = [](const Planned& p) { return known(cluster_of(p).nic_per_gpu); }}};
 
 inline constexpr Input<kTokens> kRoutedTokens{
     {"routed_tokens", "T", "tokens whose choice of experts is recorded", 1, 1e15}, {.example = "8192"}};

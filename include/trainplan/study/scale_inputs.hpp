@@ -10,17 +10,12 @@
 #include "trainplan/cost/scaling.hpp"
 #include "trainplan/cost/state.hpp"
 #include "trainplan/spec/validator.hpp"
+#include "trainplan/study/of_plan.hpp"
 #include "trainplan/study/parts.hpp"
 
 namespace trainplan::study::detail::scale {
 
-inline std::optional<double> known(const Figure& f) {
-  return f.known ? std::optional(f.value) : std::nullopt;
-}
-inline const Accelerator& device_of(const Planned& p) { return p.trial().problem.cluster().accelerator; }
-inline std::optional<double> gpus_of(const Planned& p) {
-  return static_cast<double>(p.trial().problem.cluster().gpus());
-}
+inline const Accelerator& device_of(const Planned& p) { return cluster_of(p).accelerator; }
 
 inline constexpr InputList<kParams> kParamsOfRun{
     {"params", "N", "parameters of models; of a mixture of experts those that a token visits", 1, 1e18},

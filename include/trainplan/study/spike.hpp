@@ -10,6 +10,7 @@
 #include "trainplan/cost/goodput.hpp"
 #include "trainplan/cost/long_run.hpp"
 #include "trainplan/cost/stability.hpp"
+#include "trainplan/study/of_plan.hpp"
 #include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
@@ -41,12 +42,8 @@ inline constexpr Input<kSeconds> kMtbf{
     {.example = "7.9h", .of_plan = [](const Planned& p) { return p.item("goodput.mtbf"); }}};
 inline constexpr Input<kSeconds> kSpikeMtbf{
     {"spike_mtbf", "M_s", "mean time between loss spikes that need a rollback", 1, 1e12}, {.example = "7d"}};
-inline constexpr Input<kSeconds> kRecovery{
-    {"recovery", "T_rec", "time to restart and load", 0, 1e9},
-    {.example = "120s", .of_plan = [](const Planned& p) -> std::optional<double> {
-       const ClusterSpec& c = p.trial().problem.cluster();
-       return c.restart.known && c.load.known ? std::optional(c.restart.value + c.load.value) : std::nullopt;
-     }}};
+inline constexpr Input<kSeconds> kRecovery{{"recovery", "T_rec", "time to restart and load", 0, 1e9},
+                                           {.example = "120s", .of_plan = &recovery_of}};
 
 inline constexpr std::array<const Field*, 11> kFields{&kStep,    &kInterval,  &kIntervalSteps, &kBack,
                                                       &kNoticed, &kSpikes,    &kSteps,         &kSave,

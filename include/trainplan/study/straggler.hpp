@@ -9,6 +9,7 @@
 #include "trainplan/cost/failures.hpp"
 #include "trainplan/cost/gap_norms.hpp"
 #include "trainplan/cost/straggler.hpp"
+#include "trainplan/study/of_plan.hpp"
 #include "trainplan/study/parts.hpp"
 #include "trainplan/study/topic.hpp"
 
@@ -29,11 +30,8 @@ inline constexpr Input<kSeconds> kMean{{"mean", "mu", "mean time of a rank in a 
 inline constexpr Input<kCount> kSpread{
     {"spread", "x_sigma", "standard deviation of a rank's time, as a share of the mean", 1e-9, 1},
     {.example = "2%", .required = true, .unit = Unit::Share}};
-inline constexpr Input<kCount> kRanks{
-    {"ranks", "n", "ranks that wait for each other", 2, 1e9},
-    {.example = "48", .required = true, .of_plan = [](const Planned& p) {
-       return std::optional(static_cast<double>(p.trial().problem.cluster().gpus()));
-     }}};
+inline constexpr Input<kCount> kRanks{{"ranks", "n", "ranks that wait for each other", 2, 1e9},
+                                      {.example = "48", .required = true, .of_plan = &gpus_of}};
 inline constexpr Input<kSeconds> kOverhead{
     {"overhead", "T_0", "what every rank adds to the mean, communication", 0, 1e9},
     {.example = "0.58s", .otherwise = 0, .why = "it is in the mean", .unit = Unit::StepTime}};
@@ -45,10 +43,7 @@ inline constexpr Input<kSeconds> kInterval{
     {.example = "600s", .of_plan = [](const Planned& p) { return p.item("checkpoint.interval"); }}};
 inline constexpr Input<kSeconds> kRecovery{
     {"recovery", "T_rec", "time to restart without the rank and to load", 0, 1e9},
-    {.example = "120s", .of_plan = [](const Planned& p) -> std::optional<double> {
-       const ClusterSpec& c = p.trial().problem.cluster();
-       return c.restart.known && c.load.known ? std::optional(c.restart.value + c.load.value) : std::nullopt;
-     }}};
+    {.example = "120s", .of_plan = &recovery_of}};
 
 inline constexpr std::array<const Field*, 7> kFields{&kMean, &kSpread,   &kRanks,   &kOverhead,
                                                      &kSlow, &kInterval, &kRecovery};

@@ -13,13 +13,14 @@ namespace trainplan::study {
 
 /// judge: rules between inputs that are all given; may be null. answer: sections, headline and verdict; every
 /// figure goes through the recorder. plan: of MODEL CLUSTER, null without one. words: inputs that may stand
-/// on the command line without their option, in that order.
+/// on the command line without their option, in that order. uses_shelf: it reads what is shipped.
 struct Topic {
   std::string_view id, title, help;
   std::span<const Field* const> fields;
   void (*judge)(const Given& given, Issues& issues);
   Report (*answer)(Explain& rec, const Given& given, const Planned* plan);
   std::span<const Field* const> words{};
+  bool uses_shelf = false;
 
   bool takes_plan() const {
     for (const Field* field : fields)

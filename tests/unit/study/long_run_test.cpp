@@ -135,6 +135,12 @@ TEST_CASE("spares cover the repairs that are under way") {
   CHECK(spares_for(0, 0.99) == 0);
   CHECK(spares_for(1, 0.95) == 3);  // e^-1 (1 + 1 + 1/2 + 1/6) = 0.981
   CHECK(spares_for(1, 0.90) == 2);
+  for (const double mean : {3.0, 40.0, 2e5, 8.64e9}) {  // each one fewer is too few
+    const double spares = spares_for(mean, 0.95);
+    CAPTURE(mean);
+    CHECK(gamma_below(spares + 1, mean) <= 0.05);
+    CHECK(gamma_below(spares, mean) > 0.05);
+  }
   const Asked a(
       kFailures,
       {{"gpus", "16384"}, {"gpu_mtbf", "50000h"}, {"repair", "24h"}, {"replica", "128"}, {"away", "1h"}});
