@@ -65,8 +65,8 @@ int run_check(const CheckOptions& options) {
 
 void add_check(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command =
-      app.add_subcommand("check", "gate runs on memory, rules, limits, deadline and budget; exit status 1 when one fails");
+  CLI::App* command = app.add_subcommand(
+      "check", "gate runs on memory, rules, limits, deadline and budget; exit status 1 when one fails");
   add_run_options(*command, options->run, "RUN files");
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_check(*options); });

@@ -46,8 +46,7 @@ ForecastLimits limits_of(const ForecastAnswer& a, const Trial& t, const Question
   out.gates = forecast_gates(t, question.run.limits, a);
   if (!a.finishes()) return out;
   if (spec.deadline && a.plan.tokens)
-    out.deadline =
-        deadline_answer(a.plan, a.first(), spec.deadline->value, replan_with(question.planner()));
+    out.deadline = deadline_answer(a.plan, a.first(), spec.deadline->value, replan_with(question.planner()));
   const Figure& price = a.first().figures.price;
   if (spec.budget && price.known && price.value > 0)
     out.budget = budget_answer(a.plan, a.first(), spec.budget->value);
@@ -105,9 +104,9 @@ int answer(const ForecastOptions& options, const Question& question, const Deriv
   Explain rec;
   if (a.known()) long_run(rec, a.plan, a.first().figures);
   const ForecastLimits limits = limits_of(a, t, question, spec);
-  const Report report =
-      a.known() ? forecast_report(t, a, limits, rec.ledger(), issues.all(), options.detail)
-                : unknown_forecast_report(t, a, unknown_run(a, spec), limits.gates, issues.all());
+  const Report report = a.known()
+                            ? forecast_report(t, a, limits, rec.ledger(), issues.all(), options.detail)
+                            : unknown_forecast_report(t, a, unknown_run(a, spec), limits.gates, issues.all());
   if (const auto status = draw(options, a, t, report.verdict)) return *status;
   return emit(report, options.output);
 }

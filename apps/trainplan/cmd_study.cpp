@@ -91,7 +91,8 @@ void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
     refuse_run_fields(without_inputs(options), issues,
                       [](const std::string&, const std::string&) { return std::string("leave it out"); });
     const std::size_t read = read_words(options, asked.given, issues);
-    if (asked.given.file.empty()) said = options.topic->words.first(std::min(read, options.topic->words.size()));
+    if (asked.given.file.empty())
+      said = options.topic->words.first(std::min(read, options.topic->words.size()));
     for (std::size_t i = read; i < words.size(); ++i)
       issues.add({.rule = "usage",
                   .pointer = words[i],

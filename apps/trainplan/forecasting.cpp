@@ -53,8 +53,8 @@ void judge_limits(const ForecastSpec& spec, const PlannedRun& plan, const Cluste
               "come with tokens, which say how long the run is", "try --tokens 15T");
   const Figure price = spec.price.value_or(cluster.price);
   if (spec.budget && !(price.known && price.value > 0))
-    judge.add(*spec.budget, "budget", detail::rounded(spec.budget->value, std::chars_format::fixed, 0) + " USD",
-              "missing",
+    judge.add(*spec.budget, "budget",
+              detail::rounded(spec.budget->value, std::chars_format::fixed, 0) + " USD", "missing",
               "come with a price of a GPU that is known and above zero", "try --price 2.5USD/h");
 }
 

@@ -26,7 +26,8 @@ inline bool refuse(Issue& out, std::string rule, std::string must, std::string h
 inline std::string value_to_try(std::string_view text, Dim dim, std::string_view example) {
   const bool bare = !text.starts_with('-') && parse_quantity(text, kCount) && !parse_quantity(text, dim);
   const std::size_t unit = example.find_first_not_of("0123456789.");
-  if (!bare || unit == std::string_view::npos || !parse_quantity(std::string(text).append(example, unit), dim))
+  if (!bare || unit == std::string_view::npos ||
+      !parse_quantity(std::string(text).append(example, unit), dim))
     return std::string(example);
   return std::string(text).append(example, unit);
 }

@@ -36,9 +36,9 @@ std::optional<Figure> figure_of(std::string_view text, Dim dim, Range range, std
   const bool low = m.value < range.lo;
   const std::string unit = dim == kCount ? "" : " " + base_unit_of(dim);
   refuse(out, "range",
-         dim == kCount && range.hi == 1 ? "be above 0 % and at most 100 %"
-                                        : (low ? "be at least " : "be at most ") +
-                                              shown(low ? range.lo : range.hi) + unit,
+         dim == kCount && range.hi == 1
+             ? "be above 0 % and at most 100 %"
+             : (low ? "be at least " : "be at most ") + shown(low ? range.lo : range.hi) + unit,
          hint);
   return std::nullopt;
 }

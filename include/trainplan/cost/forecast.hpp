@@ -120,8 +120,8 @@ void intervals_of_run(R& rec, const RunFigures& f, LongRun<typename R::Num>& run
   };
   run.young = at_least(run.young,
                        {"forecast.young_possible", "tau_Y", "Young's interval, at least a step and a save"});
-  run.best = at_least(run.best,
-                      {"forecast.best_possible", "tau_best", "best interval, at least a step and a save"});
+  run.best =
+      at_least(run.best, {"forecast.best_possible", "tau_best", "best interval, at least a step and a save"});
   run.interval =
       f.interval.known
           ? rec.item({"forecast.interval", "tau", "interval between saves"},
@@ -196,10 +196,10 @@ void complete_run(R& rec, const PlannedRun& p, const RunFigures& f, LongRun<type
   if (!p.tokens || value_of(run.complete) <= 0) return;
   const auto overhead = rec.apply(
       goodput_overhead, {"forecast.overhead_complete", "x_over_c", "overhead, complete form"}, run.complete);
-  run.complete_calendar = rec.apply(
-      finish_time, {"forecast.calendar_complete", "T_cal_c", "calendar time, complete form"},
-      figure<Seconds<typename R::Num>>(rec, "T_0", "planned stops", f.planned_stop), run.steps, run.step,
-      overhead);
+  run.complete_calendar =
+      rec.apply(finish_time, {"forecast.calendar_complete", "T_cal_c", "calendar time, complete form"},
+                figure<Seconds<typename R::Num>>(rec, "T_0", "planned stops", f.planned_stop), run.steps,
+                run.step, overhead);
 }
 
 }  // namespace detail

@@ -65,10 +65,11 @@ inline void judge_forecast(const ForecastSpec& f, Issues& issues) {
   judge.not_both(f.recovery, "recovery", parts, "detect, restart and load, which it is the sum of");
   judge.not_both(f.save_time, "save_time", f.save_bandwidth.has_value(), "save_bandwidth, which gives it");
   if (f.copy_time && f.saving.value_or(Saving::Sync) == Saving::Sync)
-    judge.add(*f.copy_time, "copy_time", detail::duration_text(f.copy_time->value), "copy-needs-async",
-              "come with saving = async: with synchronous saving (saving = sync, the default) the whole write "
-              "stops training",
-              "try --saving async, or --save-time in place of --copy-time");
+    judge.add(
+        *f.copy_time, "copy_time", detail::duration_text(f.copy_time->value), "copy-needs-async",
+        "come with saving = async: with synchronous saving (saving = sync, the default) the whole write "
+        "stops training",
+        "try --saving async, or --save-time in place of --copy-time");
   for (auto s = f.scenarios.begin(); s != f.scenarios.end(); ++s)
     if (std::count(f.scenarios.begin(), s, *s) == 1)
       judge.add({.origin = f.scenarios_origin}, "scenario", *s + " and " + *s, "twice",

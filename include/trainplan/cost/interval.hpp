@@ -59,7 +59,8 @@ inline constexpr Formula crowding{
       return (tau + delta + recovery) / mtbf;
     }};
 
-/// Up to this crowding the five terms are within 0.6 points of a simulated job: docs/howto/forecast-a-long-run.md.
+/// Up to this crowding the five terms are within 0.6 points of a simulated job:
+/// docs/howto/forecast-a-long-run.md.
 inline constexpr double kFewFailures = 0.15;
 
 namespace detail {

@@ -45,8 +45,8 @@ inline PlannedRun planned_run(const Trial& t, const Ledger& ledger) {
   return p;
 }
 
-/// The run under one scenario, or under none; what the cluster and the command line say is the same. own_save:
-/// the scenario says how long a save takes.
+/// The run under one scenario, or under none; what the cluster and the command line say is the same.
+/// own_save: the scenario says how long a save takes.
 struct ScenarioRun {
   std::string name, title;
   RunFigures figures;

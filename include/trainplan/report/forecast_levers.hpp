@@ -102,8 +102,7 @@ inline std::vector<LeverRow> lever_rows(const PlannedRun& p, const ScenarioRun& 
     RunFigures f = s.figures;
     lever.pull(plan, f);
     const detail::Pulled alone = detail::pulled(base, s.figures, plan, f);
-    LeverRow row{lever.id,  lever.title, lever.from,
-                 lever.to,  alone.goodput - base.goodput.num(),
+    LeverRow row{lever.id,   lever.title, lever.from, lever.to, alone.goodput - base.goodput.num(),
                  alone.time, alone.money};
     if (alone.money < 0)
       costly = std::move(row);

@@ -59,8 +59,7 @@ inline BudgetAnswer budget_answer(const PlannedRun& p, const ScenarioRun& s, dou
       positive(time_of_money(Usd<>{budget}, run.held, price) - Seconds<>{s.figures.planned_stop.value});
   out.tokens = tokens_in_time(time, run.step, run.overhead, Tokens<>{p.tokens_per_step}).num();
   if (!p.tokens || !p.peak.known) return out;
-  const Flops<> flops = time * (run.mfu / (run.overhead + 1.0)) *
-                        (run.gpus * FlopsPerSec<>{p.peak.value});
+  const Flops<> flops = time * (run.mfu / (run.overhead + 1.0)) * (run.gpus * FlopsPerSec<>{p.peak.value});
   out.params = params_for_flops(flops, Tokens<>{*p.tokens}).num();
   return out;
 }

@@ -33,8 +33,8 @@ inline Replan replan_with(const Planner& planner) {
 }
 
 /// nodes: nothing where none was found. planned: every `stride`-th number from low to high was planned until
-/// one kept the deadline; else the MFU is taken as the same everywhere, and neither batch nor memory is looked
-/// at.
+/// one kept the deadline; else the MFU is taken as the same everywhere, and neither batch nor memory is
+/// looked at.
 struct NodesAnswer {
   std::optional<double> nodes{};
   bool planned = false;

@@ -43,8 +43,9 @@ inline Section interval_section(const ForecastAnswer& a) {
   for (const FlatBand& b : a.flat)
     flat.sentences.push_back({"within ", Value{b.points, Unit::Points}, " of the best from ",
                               time_value(b.low), " to ", time_value(b.high)});
-  flat.sentences.push_back({"goodput of the five terms; complete: of Daly's complete form, for Poisson "
-                            "failures that strike saves and recoveries too"});
+  flat.sentences.push_back(
+      {"goodput of the five terms; complete: of Daly's complete form, for Poisson "
+       "failures that strike saves and recoveries too"});
   s.blocks.push_back(std::move(flat));
   if (a.savings.size() < 2) {
     s.blocks.push_back(Notes{"savings_note",
@@ -151,9 +152,9 @@ inline Section lever_section(const ForecastAnswer& a) {
     notes.sentences.push_back(
         {"spares are not priced: --repair, the time until a failed node is back, is not given"});
   if (a.costly_spare)
-    notes.sentences.push_back({"one more spare node does not pay: it saves ", days_value(a.costly_spare->time),
-                               " of the run and costs ", Value{-a.costly_spare->money, Unit::Usd},
-                               " more than they are worth"});
+    notes.sentences.push_back({"one more spare node does not pay: it saves ",
+                               days_value(a.costly_spare->time), " of the run and costs ",
+                               Value{-a.costly_spare->money, Unit::Usd}, " more than they are worth"});
   s.blocks.push_back(std::move(notes));
   return s;
 }

@@ -63,17 +63,16 @@ inline Section forecast_step_section(const Trial& t, const ForecastAnswer& a, co
 
 /// What a scenario's save time counts, where it has one.
 inline std::string scenario_save_text(Saving saving) {
-  return saving == Saving::Sync
-             ? "priced: the time that a save stops training; not priced: what is lost while a copy is not yet "
-               "on storage (--saving async)"
-             : "the scenario's save time counts as the write in the background";
+  return saving == Saving::Sync ? "priced: the time that a save stops training; not priced: what is lost "
+                                  "while a copy is not yet "
+                                  "on storage (--saving async)"
+                                : "the scenario's save time counts as the write in the background";
 }
 
 /// What a save stops and how it is said; nothing where no save time is known.
 inline void add_saving(Facts& out, const ScenarioRun& s) {
   const RunFigures& f = s.figures;
-  out.add("saving", "saving", std::string(name_of(f.saving)),
-          s.own_save ? scenario_save_text(f.saving) : "");
+  out.add("saving", "saving", std::string(name_of(f.saving)), s.own_save ? scenario_save_text(f.saving) : "");
   if (!f.can_save()) return;
   out.add("save", "one save stops training for", time_value(s.work.stop.num()),
           f.saving == Saving::Async ? "copy to the host"
@@ -112,8 +111,7 @@ inline Facts goodput_facts(const ForecastAnswer& a) {
     add("calendar_complete", "calendar time by that", days_value(run.complete_calendar.num()), "",
         "forecast.calendar_complete");
   add("crowding", "crowding of failures", Value{run.crowding.num(), Unit::Count},
-      "of an interval; five terms hold to " + shown(kFewFailures),
-      "forecast.crowding");
+      "of an interval; five terms hold to " + shown(kFewFailures), "forecast.crowding");
   return out;
 }
 
@@ -171,8 +169,7 @@ inline Section forecast_failure_section(const ForecastAnswer& a) {
   s.blocks.push_back(goodput_facts(a));
   if (!run.finishes)
     s.blocks.push_back(
-        Notes{"goodput_note",
-              {prefixed("by the five terms no time is left for training: ", blame(a))}});
+        Notes{"goodput_note", {prefixed("by the five terms no time is left for training: ", blame(a))}});
   return s;
 }
 
@@ -219,7 +216,8 @@ inline Section forecast_calendar_section(const ForecastAnswer& a) {
 /// What the least nodes rest on.
 inline std::string nodes_text(const NodesAnswer& n) {
   if (!n.planned)
-    return n.nodes ? "at the same MFU; batch and memory not checked" : "no number of nodes does it at this MFU";
+    return n.nodes ? "at the same MFU; batch and memory not checked"
+                   : "no number of nodes does it at this MFU";
   return std::string(n.nodes ? "the first" : "none") + " of " + shown(n.low) + " to " + shown(n.high) +
          (n.stride > 1 ? " in steps of " + shown(n.stride) : "") +
          (n.nodes ? " that keeps it" : " keeps it") + "; each planned anew, so that batch and memory fit";
@@ -240,8 +238,7 @@ inline Section deadline_section(const ForecastAnswer& a, const DeadlineAnswer& d
   out.add("efficiency", a.first().figures.efficiency.known ? "least efficiency" : "least MFU",
           or_none(d.efficiency, Unit::Share), d.efficiency ? "all else as it is" : "not even 100 % would do");
   out.add("nodes", "least nodes", or_none(d.nodes.nodes, Unit::Whole), nodes_text(d.nodes));
-  if (d.nodes.nodes)
-    out.add("gpus", "least GPUs", Value{*d.nodes.nodes * a.plan.gpus_per_node, Unit::Whole});
+  if (d.nodes.nodes) out.add("gpus", "least GPUs", Value{*d.nodes.nodes * a.plan.gpus_per_node, Unit::Whole});
   s.blocks.push_back(std::move(out));
   return s;
 }

@@ -70,7 +70,8 @@ inline constexpr std::array<const Field*, 2> kStepNeeds{&kStep, &kBatch}, kWorke
 inline constexpr std::array<const Field*, 3> kTimeNeeds{&kTime, &kTokensOfRun, &kSequence};
 inline constexpr std::array<const Field*, 4> kPauseNeeds{&kPause, &kPaused, &kWorkers, &kRate},
     kPausedNeeds{&kPaused, &kPause, &kWorkers, &kRate};
-inline constexpr std::array<const Field*, 1> kLengthNeeds{&kLengths}, kStepExtra{&kRate}, kTimeExtra{&kIdWidth};
+inline constexpr std::array<const Field*, 1> kLengthNeeds{&kLengths}, kStepExtra{&kRate},
+    kTimeExtra{&kIdWidth};
 inline constexpr std::array kParts{Part{"what training takes", kStepNeeds, kStepExtra},
                                    Part{"what a deadline asks for", kTimeNeeds, kTimeExtra},
                                    Part{"the place in a packed sequence", kKeptNeeds},
@@ -79,20 +80,21 @@ inline constexpr std::array kParts{Part{"what training takes", kStepNeeds, kStep
 /// Of use beside what training takes or a deadline asks for.
 inline constexpr std::array kSupplyParts{Part{"the supply of workers", kWorkerNeeds},
                                          Part{"a pause", kPauseNeeds}, Part{"a pause", kPausedNeeds}};
-inline constexpr std::array<const Field*, 11> kOfParts{&kTokensOfRun, &kTime, &kSequence,  &kBatch,
-                                                       &kStep,        &kIdWidth, &kKept, &kHandedOut,
+inline constexpr std::array<const Field*, 11> kOfParts{&kTokensOfRun, &kTime,    &kSequence, &kBatch,
+                                                       &kStep,        &kIdWidth, &kKept,     &kHandedOut,
                                                        &kTrained,     &kLengths, &kRanks};
 
 /// Workers and their rate are held against a demand; true when it is told that there is none.
 inline bool lacks_demand(const Given& given, Issues& issues) {
   for (const Field* field : {static_cast<const Field*>(&kWorkers), static_cast<const Field*>(&kRate)}) {
     if (!is_asked(given, *field) || given.has_or_refused(kStep) || given.has_or_refused(kTime)) continue;
-    issues.add({.rule = "missing",
-                .pointer = option_of(kStep.arg.name),
-                .must = "be given with " + option_of(field->arg.name) +
-                        ", and --global-batch: what training takes; or --tokens, --time and --sequence: what a "
-                        "deadline asks for",
-                .hint = "try --global-batch 384 --step 52.8s"});
+    issues.add(
+        {.rule = "missing",
+         .pointer = option_of(kStep.arg.name),
+         .must = "be given with " + option_of(field->arg.name) +
+                 ", and --global-batch: what training takes; or --tokens, --time and --sequence: what a "
+                 "deadline asks for",
+         .hint = "try --global-batch 384 --step 52.8s"});
     return true;
   }
   return false;
@@ -183,8 +185,9 @@ inline Section supply_section(Explain& rec, const Given& given, Report& r) {
   }
   if (late) {
     r.verdict = Verdict::DoesNotFit;
-    r.headline.insert(r.headline.begin(), r.headline.empty() ? "the step is too slow for the deadline"
-                                                             : "the step is too slow for the deadline; at it ");
+    r.headline.insert(r.headline.begin(), r.headline.empty()
+                                              ? "the step is too slow for the deadline"
+                                              : "the step is too slow for the deadline; at it ");
   }
   s.blocks.push_back(std::move(f));
   return s;
@@ -255,7 +258,8 @@ inline Section length_section(Explain& rec, const Given& given) {
 inline Report answer(Explain& rec, const Given& given, const Planned*) {
   Report r{"", "Data", Verdict::None, {}, {}};
   if (knows_step(given) || knows_deadline(given)) r.sections.push_back(supply_section(rec, given, r));
-  if ((given.has(kKept) && given.has(kSequence)) || given.has(kHandedOut)) r.sections.push_back(position_section(rec, given));
+  if ((given.has(kKept) && given.has(kSequence)) || given.has(kHandedOut))
+    r.sections.push_back(position_section(rec, given));
   if (given.has(kLengths)) r.sections.push_back(length_section(rec, given));
   return r;
 }

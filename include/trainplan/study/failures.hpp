@@ -52,11 +52,11 @@ inline constexpr std::array<const Field*, 3> kWhole{&kGpus, &kFailures, &kReplic
 
 inline constexpr std::array<const Field*, 1> kPublishedNeeds{&kGpus}, kCountExtra{&kConfidence},
     kSpareNeeds{&kRepair}, kJobNeeds{&kGpuMtbf};
-inline constexpr std::array<const Field*, 2> kCountNeeds{&kFailures, &kTime}, kReplicaNeeds{&kReplica, &kAway};
+inline constexpr std::array<const Field*, 2> kCountNeeds{&kFailures, &kTime},
+    kReplicaNeeds{&kReplica, &kAway};
 inline constexpr std::array kParts{Part{"published failures", kPublishedNeeds}, Part{"the job", kJobNeeds},
                                    Part{"what a count says", kCountNeeds, kCountExtra},
-                                   Part{"spares", kSpareNeeds, kCountExtra},
-                                   Part{"replicas", kReplicaNeeds}};
+                                   Part{"spares", kSpareNeeds, kCountExtra}, Part{"replicas", kReplicaNeeds}};
 
 /// Spares and replicas rest on how often a GPU fails.
 inline void judge_rate(const Given& given, const Field& field, Issues& issues) {

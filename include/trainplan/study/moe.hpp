@@ -32,18 +32,18 @@ inline constexpr Input<kTokens> kTokensRouted{
     {.example = "8192", .required = true, .of_plan = [](const Planned& p) {
        return p.item("activations.tokens");
      }}};
-inline constexpr Input<kCount> kTopK{{"top_k", "k_top", "experts that a token visits", 1, 1024},
-                                     {.example = "8",
-                                      .required = true,
-                                      .of_plan =
-                                          [](const Planned& p) { return of_experts(p, &Experts::per_token); },
-                                      .lacking = kDense}};
-inline constexpr Input<kCount> kExperts{{"experts", "E", "experts of a layer", 1, 65536},
-                                        {.example = "128",
-                                         .required = true,
-                                         .of_plan =
-                                             [](const Planned& p) { return of_experts(p, &Experts::count); },
-                                         .lacking = kDense}};
+inline constexpr Input<kCount> kTopK{
+    {"top_k", "k_top", "experts that a token visits", 1, 1024},
+    {.example = "8",
+     .required = true,
+     .of_plan = [](const Planned& p) { return of_experts(p, &Experts::per_token); },
+     .lacking = kDense}};
+inline constexpr Input<kCount> kExperts{
+    {"experts", "E", "experts of a layer", 1, 65536},
+    {.example = "128",
+     .required = true,
+     .of_plan = [](const Planned& p) { return of_experts(p, &Experts::count); },
+     .lacking = kDense}};
 inline constexpr Input<kCount> kRanks{
     {"ranks", "e_p", "ranks that share the experts of a layer, in the order of the experts", 1, 65536},
     {.example = "8", .otherwise = 1.0, .why = "all experts on one rank", .of_plan = [](const Planned& p) {

@@ -29,8 +29,9 @@ inline std::optional<double> gradients_of(const Planned& p) {
   return updated ? std::optional(bytes_of(DType::Bf16) * *updated) : std::nullopt;
 }
 
-inline constexpr Input<kBytes> kGradients{{"gradients", "V_16", "bf16 gradients that go to the host", 1, 1e18},
-                                          {.example = "96MiB", .of_plan = &gradients_of}};
+inline constexpr Input<kBytes> kGradients{
+    {"gradients", "V_16", "bf16 gradients that go to the host", 1, 1e18},
+    {.example = "96MiB", .of_plan = &gradients_of}};
 inline constexpr Input<kBytes - kSeconds> kLink{
     {"link", "W_host", "rate of copies between a GPU and its host, one direction", 1, 1e15},
     {.example = "32GB/s", .required = true, .of_plan = [](const Planned& p) {
@@ -150,8 +151,9 @@ inline Section cast_section(Explain& rec, const Given& given, Report& r) {
   if (value_of(host) < value_of(gpu)) {
     const auto slower = rec.apply(
         link_ratio, {"offload.slower", "x_mem", "memory of the host over that of the GPU"}, host, gpu);
-    const auto even = rec.apply(
-        cast_break_even, {"offload.break_even", "W_even", "link from which the GPU should cast"}, host, slower);
+    const auto even =
+        rec.apply(cast_break_even, {"offload.break_even", "W_even", "link from which the GPU should cast"},
+                  host, slower);
     add_fact(f, rec.ledger(), "offload.break_even", "break_even", Unit::ByteRate,
              value_of(link) < value_of(even) ? "this link is slower" : "this link is as fast or faster");
   } else {

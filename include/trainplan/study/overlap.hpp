@@ -177,9 +177,10 @@ inline Section sharded_section(Explain& rec, const Given& given, const Planned* 
   }
   Section s{"sharded", "Sharded step", {std::move(facts)}};
   if (plan != nullptr && !is_sharded(*plan))
-    s.blocks.push_back(Notes{"sharded_note",
-                             {{"the plan keeps the weights of its stage whole; this is what full sharding over "
-                               "its data parallel ranks would move"}}});
+    s.blocks.push_back(
+        Notes{"sharded_note",
+              {{"the plan keeps the weights of its stage whole; this is what full sharding over "
+                "its data parallel ranks would move"}}});
   return s;
 }
 

@@ -98,8 +98,8 @@ inline void judge_use(std::span<const Part> parts, const Field& field, const Giv
 /// Two ways to say one thing of which the user gives both.
 inline void judge_either(const Given& given, const Field& one, const Field& other, Issues& issues) {
   if (detail::is_asked(given, one) && detail::is_asked(given, other))
-    refuse(issues, given, one, "exclusive", "stand without " + option_of(other.arg.name) + ", which says it too",
-           "leave out one of the two");
+    refuse(issues, given, one, "exclusive",
+           "stand without " + option_of(other.arg.name) + ", which says it too", "leave out one of the two");
 }
 
 /// What is asked for is whole, and what is given is of use.

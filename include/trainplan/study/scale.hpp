@@ -115,10 +115,10 @@ inline Section run_section(Explain& rec, const Given& given) {
   }
   Section section{"runs", "Training runs", {std::move(tables.work), std::move(tables.times)}};
   if (!tables.needs.rows.empty()) section.blocks.emplace_back(std::move(tables.needs));
-  section.blocks.emplace_back(
-      Notes{"notes",
-            {{std::string("Nothing lost: no failures, no saves. MFU counts 6 N D FLOPs: attention is left out "
-                          "of the FLOPs and of the MFU alike, recompute too.")}}});
+  section.blocks.emplace_back(Notes{
+      "notes",
+      {{std::string("Nothing lost: no failures, no saves. MFU counts 6 N D FLOPs: attention is left out "
+                    "of the FLOPs and of the MFU alike, recompute too.")}}});
   return section;
 }
 

@@ -26,8 +26,8 @@ inline constexpr InputList<kParams> kParamsOfRun{
      }}};
 /// Memory holds all experts, also those that a token does not visit.
 inline constexpr InputList<kParams> kStored{
-    {"stored_params", "N_all", "parameters that memory holds, one for each model; without them as --params", 1,
-     1e18},
+    {"stored_params", "N_all", "parameters that memory holds, one for each model; without them as --params",
+     1, 1e18},
     {.example = "671B", .of_plan = [](const Planned& p) { return p.item("params.total"); }}};
 inline constexpr Input<kTokens> kTokensOfRun{{"tokens", "D", "tokens of the run", 1, 1e18},
                                              {.example = "20T"}};
@@ -45,8 +45,8 @@ inline std::optional<double> dense_mfu_of(const Planned& p) {
   const auto tokens = p.item("compute.tokens_per_step"), step = p.item("step.time"), gpus = gpus_of(p);
   const Figure& peak = device_of(p).bf16_dense;
   if (!params || !tokens || !step || !gpus || !peak.known) return std::nullopt;
-  const Seconds<> ideal = dense_time(Params<>{*params}, Tokens<>{*tokens}, Count<>{*gpus},
-                                     FlopsPerSec<>{peak.value}, Count<>{1});
+  const Seconds<> ideal =
+      dense_time(Params<>{*params}, Tokens<>{*tokens}, Count<>{*gpus}, FlopsPerSec<>{peak.value}, Count<>{1});
   return part_of_time(ideal, Seconds<>{*step}).num();
 }
 inline constexpr InputList<kCount> kMfu{
@@ -99,8 +99,8 @@ inline constexpr InputList<kCount> kRatio{{"ratio", "r", "new capability over th
                                           {.example = "0.5,2"}};
 
 inline constexpr std::array<const Field*, 22> kFields{
-    &kParamsOfRun, &kStored,     &kTokensOfRun, &kTokensPerParam, &kPeak,  &kMfu,      &kGpus,  &kDeadline,
-    &kMemory,      &kStateWidth, &kNoise,       &kBatch,          &kSteps, &kReference, &kStep, &kFixed,
+    &kParamsOfRun, &kStored,     &kTokensOfRun, &kTokensPerParam, &kPeak,     &kMfu,       &kGpus, &kDeadline,
+    &kMemory,      &kStateWidth, &kNoise,       &kBatch,          &kSteps,    &kReference, &kStep, &kFixed,
     &kBefore,      &kAfter,      &kFew,         &kMany,           &kFraction, &kRatio};
 
 inline constexpr std::array<const Field*, 4> kRunNeeds{&kParamsOfRun, &kPeak, &kMfu, &kGpus},

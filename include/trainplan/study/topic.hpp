@@ -49,12 +49,13 @@ inline void complete(const Topic& topic, Given& given, const Planned* plan, Issu
     else if (says.otherwise)
       given.say({field, Giver::Default, {*says.otherwise}, {}, "default, " + std::string(says.why)});
     else if (says.required)
-      issues.add({.rule = "missing",
-                  .pointer = option_of(field->arg.name),
-                  .must = "be given: " + std::string(field->arg.meaning) +
-                          (plan == nullptr || says.lacking.empty() ? "" : "; " + std::string(says.lacking)),
-                  .hint = "try " + option_of(field->arg.name) + " " + std::string(says.example) +
-                          (plan == nullptr && says.of_plan != nullptr ? ", or name a model and a cluster" : "")});
+      issues.add(
+          {.rule = "missing",
+           .pointer = option_of(field->arg.name),
+           .must = "be given: " + std::string(field->arg.meaning) +
+                   (plan == nullptr || says.lacking.empty() ? "" : "; " + std::string(says.lacking)),
+           .hint = "try " + option_of(field->arg.name) + " " + std::string(says.example) +
+                   (plan == nullptr && says.of_plan != nullptr ? ", or name a model and a cluster" : "")});
   }
 }
 

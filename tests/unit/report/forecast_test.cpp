@@ -149,7 +149,7 @@ TEST_CASE("what the deadline asks for keeps it, and no less does") {
   CHECK(evaluate_run(faster, f).calendar.num() == Approx(0.8 * run).epsilon(1e-6));
   CHECK(late.margin < 0);
   CHECK(deadline_answer(a.plan, a.first(), 1.01 * run).holds);
-  CHECK_FALSE(deadline_answer(a.plan, a.first(), 0.2 * run).efficiency);  // above 100 %
+  CHECK_FALSE(deadline_answer(a.plan, a.first(), 0.2 * run).efficiency);      // above 100 %
   CHECK_FALSE(deadline_answer(a.plan, a.first(), 5.01 * 86400).nodes.nodes);  // more nodes fail more often
 }
 
@@ -203,8 +203,8 @@ TEST_CASE("numbers of nodes that no plan takes are passed over, and the answer s
 TEST_CASE("a plan on other numbers of nodes divides the batch and fits") {
   const problems::Asked question("llama70b", "h100x1024", {{"global_batch", "512"}, {"dp", "32"}});
   const Replan replan = replan_with(question.planner());
-  CHECK_FALSE(replan(3));   // 24 GPUs are no 32 replicas
-  CHECK_FALSE(replan(4));   // one GPU each does not hold the model
+  CHECK_FALSE(replan(3));  // 24 GPUs are no 32 replicas
+  CHECK_FALSE(replan(4));  // one GPU each does not hold the model
   const auto more = replan(256);
   REQUIRE(more);
   CHECK(more->nodes == 256);

@@ -48,16 +48,14 @@ TEST_CASE("two ways to say one thing exclude each other") {
 TEST_CASE("inputs that are of use together ask for each other") {
   const ::Inputs demand{{"step", "52s"}, {"global_batch", "384"}};
   CHECK(told(kData, demand).empty());
-  CHECK(told(kData, {{"step", "52s"},
-                     {"global_batch", "384"},
-                     {"workers", "4"},
-                     {"rate", "2/s"},
-                     {"pause", "60s"}}) == Told{"missing --paused"});
-  CHECK(told(kData, {{"step", "52s"},
-                     {"global_batch", "384"},
-                     {"workers", "4"},
-                     {"rate", "2/s"},
-                     {"paused", "1"}}) == Told{"missing --pause"});
+  CHECK(
+      told(kData,
+           {{"step", "52s"}, {"global_batch", "384"}, {"workers", "4"}, {"rate", "2/s"}, {"pause", "60s"}}) ==
+      Told{"missing --paused"});
+  CHECK(
+      told(kData,
+           {{"step", "52s"}, {"global_batch", "384"}, {"workers", "4"}, {"rate", "2/s"}, {"paused", "1"}}) ==
+      Told{"missing --pause"});
   CHECK(told(kData, {{"handed_out", "108"}}) == Told{"missing --trained"});
   CHECK(told(kData, {{"kept", "2000"}}) == Told{"missing --sequence"});
   CHECK(told(kData, {{"trained", "100"}}) == Told{"unused --trained"});
@@ -90,23 +88,26 @@ TEST_CASE("a rule says what is wrong together with values that are refused") {
 }
 
 TEST_CASE("spares and replicas follow from a count, and from none they do not") {
-  const Asked counted(kFailures, {{"gpus", "16384"}, {"failures", "419"}, {"time", "54d"}, {"repair", "24h"}});
+  const Asked counted(kFailures,
+                      {{"gpus", "16384"}, {"failures", "419"}, {"time", "54d"}, {"repair", "24h"}});
   REQUIRE(counted.rules().empty());
   // 419 failures in 54 days are 7.76 a day, so that a repair of a day has as many GPUs away
   CHECK(counted.item("failures.in_repair") == Approx(419.0 / 54));
   CHECK(number(counted.fact("spares")) == 13);
   CHECK(told(kFailures, {{"gpus", "64"}, {"failures", "0"}, {"time", "30d"}, {"repair", "24h"}}) ==
         Told{"rate-unknown --repair"});
-  CHECK(told(kFailures, {{"gpus", "64"}, {"replica", "8"}, {"away", "1h"}}) == Told{"rate-unknown --replica"});
+  CHECK(told(kFailures, {{"gpus", "64"}, {"replica", "8"}, {"away", "1h"}}) ==
+        Told{"rate-unknown --replica"});
   CHECK(told(kFailures, {{"gpus", "64"}}).empty());
 }
 
 TEST_CASE("memory holds all experts, time only those that a token visits") {
-  const ::Inputs sparse{{"params", "37B"},  {"stored_params", "671B"}, {"tokens", "14.8T"}, {"peak", "989TFLOP/s"},
-                      {"mfu", "40%"},     {"gpus", "2048"},          {"deadline", "60d"}, {"memory", "80GB"}};
+  const ::Inputs sparse{
+      {"params", "37B"}, {"stored_params", "671B"}, {"tokens", "14.8T"}, {"peak", "989TFLOP/s"},
+      {"mfu", "40%"},    {"gpus", "2048"},          {"deadline", "60d"}, {"memory", "80GB"}};
   const Asked a(kScale, sparse);
   REQUIRE(a.rules().empty());
-  CHECK(a.item("scale.gpus_by_memory.1") == 135);  // 671e9 x 16 B / 80 GB = 134.2
+  CHECK(a.item("scale.gpus_by_memory.1") == 135);    // 671e9 x 16 B / 80 GB = 134.2
   CHECK(a.item("scale.gpus_by_compute.1") == 1603);  // 6 x 37e9 x 14.8e12 / (60 d x 0.4 x 989e12)
   CHECK(number(a.table("needs").rows[0][5]) == 671e9);
   const Asked dense(kScale, {{"params", "37B"},
