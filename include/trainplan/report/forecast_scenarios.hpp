@@ -36,8 +36,7 @@ inline Section scenario_section(const ForecastAnswer& a) {
          done && a.plan.tokens ? money_cell(f.price, r.run->money.num()) : Cell{}});
     if (!r.title.empty()) titles.sentences.push_back({r.name + ": " + r.title});
   }
-  if (a.first().own_save)
-    titles.sentences.push_back({"saves: " + scenario_save_text(a.first().figures.saving)});
+  if (a.first().own_save) titles.sentences.push_back({scenario_save_text(a.first().figures.saving)});
   s.blocks.push_back(std::move(table));
   if (!titles.sentences.empty()) s.blocks.push_back(std::move(titles));
   return s;

@@ -63,10 +63,10 @@ inline Section forecast_step_section(const Trial& t, const ForecastAnswer& a, co
 
 /// What a scenario's save time counts, where it has one.
 inline std::string scenario_save_text(Saving saving) {
-  return saving == Saving::Sync ? "priced: the time that a save stops training; not priced: what is lost "
-                                  "while a copy is not yet "
-                                  "on storage (--saving async)"
-                                : "the scenario's save time counts as the write in the background";
+  return saving == Saving::Sync
+             ? "priced is the time that a save stops training, not what is lost while a copy is not yet on "
+               "storage (--saving async)"
+             : "the scenario's save time counts as the write in the background";
 }
 
 /// What a save stops and how it is said; nothing where no save time is known.
