@@ -65,7 +65,7 @@ inline Section forecast_step_section(const Trial& t, const ForecastAnswer& a, co
 inline std::string scenario_save_text(Saving saving) {
   return saving == Saving::Sync
              ? "priced is the time that a save stops training, not what is lost while a copy is not yet on "
-               "storage (--saving async)"
+               "storage: --saving async with --copy-time and --save-time prices that too"
              : "the scenario's save time counts as the write in the background";
 }
 
