@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <deque>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands.hpp"
 #include "output.hpp"
@@ -91,17 +92,18 @@ void add_plan(CLI::App& app, Outcome& outcome) {
   CLI::Option* exhaustive =
       command->add_flag("--exhaustive", options->exhaustive,
                         "evaluate every legal plan: the best, the front, and why the others lose");
-  static const std::map<std::string, Objective> kObjectives = [] {
-    std::map<std::string, Objective> all;
-    for (std::size_t i = 0; i < std::size(kObjectiveNames); ++i)
-      all.emplace(kObjectiveNames[i], static_cast<Objective>(i));
-    return all;
-  }();
+  const std::vector<std::string> objectives(std::begin(kObjectiveNames), std::end(kObjectiveNames));
   command
-      ->add_option("--objective", options->search.objective,
-                   "with --exhaustive: step (as mfu, gpu-hours and dollars: the same order on one cluster), headroom "
-                   "or fewest-gpus")
-      ->transform(CLI::CheckedTransformer(kObjectives))
+      ->add_option_function<std::string>(
+          "--objective",
+          [options](const std::string& name) {
+            const auto at = std::ranges::find(kObjectiveNames, name);
+            options->search.objective = static_cast<Objective>(at - std::begin(kObjectiveNames));
+          },
+          "with --exhaustive: step (as mfu, gpu-hours and dollars: the same order on one cluster), headroom "
+          "or "
+          "fewest-gpus")
+      ->check(CLI::IsMember(objectives))
       ->type_name("NAME")
       ->needs(exhaustive);
   command->add_option("--top", options->search.top, "with --exhaustive: how many of the best to keep (20)")
