@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "question.hpp"
+#include "trainplan/report/explain_report.hpp"
 #include "trainplan/report/plan_report.hpp"
 
 namespace trainplan {
@@ -25,10 +26,11 @@ int run_plan(const PlanOptions& options) {
   emit(issues, options.output);
   const Trial& t = derivation->chosen;
   const Ledger ledger = explain(t.problem, t.plan, t.cost.stage);
-  const bool detail = options.detail || options.output.format == Format::Json;
-  return emit(
-      plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(), detail),
-      options.output);
+  const bool json = options.output.format == Format::Json;
+  Report report = plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(),
+                              options.detail || json);
+  if (json) report.sections.push_back(ledger_section(ledger, t.cost.stage));
+  return emit(report, options.output);
 }
 
 }  // namespace
