@@ -180,11 +180,11 @@ while read -r name rule from to; do
   refused "report: $name" bad.json "$rule" "$program" diff ./bad.json ./report.json
 done <<'END'
 schema report-schema trainplan.plan trainplan.check
-no-ledger report-ledger "ledger": "_ledger":
-item-without-id missing-key|item-twice|string "id":."params.total" "_id":"params.total"
-nan json-number|number "value_params":.[0-9]* "value_params":NaN
-text number "value_params":.[0-9]* "value_params":"7"
-huge json-number|number|range "value_params":.[0-9]* "value_params":1e400
+no-ledger report-ledger "ledger":.{ "_ledger":{
+item-without-id missing-key "id":."params.query_width" "_id":"params.query_width"
+nan json-number query.width",."value":.4096 query-width","value":NaN
+text number query.width",."value":.4096 query-width","value":"7"
+huge json-number query.width",."value":.4096 query-width","value":1e400
 END
 for option in '--fail-above memory' '--fail-above nothing=1%' '--fail-above step=nan%' '--fail-above ,' '--pin-b tp=4' '--tp 4'; do
   refused "diff $option" "${option%% *}" '[a-z-]+' "$program" diff ./report.json ./report.json $option

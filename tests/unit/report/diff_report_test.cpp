@@ -1,7 +1,7 @@
 // Two plans side by side: what differs, in which order, and what is too much.
 #include "trainplan/report/diff_report.hpp"
 
-#include <cstdlib>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,7 +29,9 @@ const Table* table_of(const Report& r, std::string_view key) {
 
 std::vector<std::string> ids_of(const Table& table) {
   std::vector<std::string> out;
-  for (const auto& row : table.rows) out.push_back(std::get<Code>(row.back()).text);
+  for (const auto& row : table.rows)
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (table.columns[c].key == "id") out.push_back(std::get<Code>(row[c]).text);
   return out;
 }
 
