@@ -7,10 +7,12 @@
 #include <span>
 #include <system_error>
 
+#include "parallel.hpp"
 #include "trainplan/derive/legality.hpp"
 #include "trainplan/derive/pinned.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/run_fields.hpp"
+#include "trainplan/search/fallback.hpp"
 
 namespace trainplan {
 
@@ -289,7 +291,7 @@ std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, 
 }
 
 std::optional<Derivation> Question::answer(Issues& issues) const {
-  auto derivation = derive(*planner_, &*fsdp_);
+  auto derivation = derive_or_search(*planner_, &*fsdp_, on_threads(0));
   if (derivation) {
     report_warnings(derivation->chosen.problem, derivation->chosen.plan, run, issues);
     place_in_run(run, *options_, issues);

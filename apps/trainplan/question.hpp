@@ -77,6 +77,8 @@ class Question {
                                         Issues& issues);
 
   const Planner& planner() const { return *planner_; }
+  /// The same question put to a fully sharded framework.
+  const Planner* fully_sharded() const { return &*fsdp_; }
   const std::vector<Setting>& settings() const { return resolved_.settings; }
   /// A title such as "llama70b on h100x1024".
   std::string title() const { return (*model_)->name + " on " + (*cluster_)->name; }

@@ -13,7 +13,7 @@
 namespace trainplan {
 namespace {
 
-constexpr std::string_view kSchema = "trainplan.plan/1";
+constexpr std::string_view kPlan = "trainplan.plan/1", kSearch = "trainplan.search/1";
 constexpr const char* kWrite = "write one: trainplan plan MODEL CLUSTER --format json -o a.json";
 
 constexpr std::size_t kMostItems = 4096;  // of a ledger: some 200
@@ -108,8 +108,9 @@ void read_ledger(const Reader& root, ReportedPlan& plan) {
 }
 
 void read_plan(const Reader& in, ReportedPlan& plan) {
-  if (const auto schema = in.string("schema"); schema != kSchema)
-    return in.refuse("schema", "report-schema", "be " + std::string(kSchema) + ": the report of a plan",
+  if (const auto schema = in.string("schema"); schema != kPlan && schema != kSearch)
+    return in.refuse("schema", "report-schema",
+                     "be " + std::string(kPlan) + " or " + std::string(kSearch) + ": the report of a plan",
                      kWrite);
   plan.title = in.string("title").value_or("");
   if (const auto inputs = in.object("inputs"))

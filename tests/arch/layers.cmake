@@ -1,5 +1,5 @@
 # Fails when a file of ROOT includes a layer that is not to its left, or a library where none may be.
-# base < trace < spec < plan < sim < cost < catalog < derive < fit < report < study < { io, render } < apps
+# base < trace < spec < plan < sim < cost < catalog < derive < search < fit < report < study < { io, render } < apps
 cmake_minimum_required(VERSION 3.25)
 
 set(rank_base 0)
@@ -10,12 +10,13 @@ set(rank_sim 4)
 set(rank_cost 5)
 set(rank_catalog 6)
 set(rank_derive 7)
-set(rank_fit 8)
-set(rank_report 9)
-set(rank_study 10)
-set(rank_io 11)
-set(rank_render 11)
-set(rank_apps 12)
+set(rank_search 8)
+set(rank_fit 9)
+set(rank_report 10)
+set(rank_study 11)
+set(rank_io 12)
+set(rank_render 12)
+set(rank_apps 13)
 
 set(errors 0)
 set(arrows 0)

@@ -18,15 +18,14 @@
 namespace trainplan::detail {
 
 class SparseDeriver {
-  /// Rates that differ by less are taken as equal.
-  static constexpr double kAlike = 0.05;
-
   const Planner& planner_;
   const Planner* fsdp_;
 
   const RunSpec& run() const { return planner_.run(); }
   const ModelSpec& model() const { return planner_.problem().model(); }
   const ClusterSpec& cluster() const { return planner_.problem().cluster(); }
+  /// Rates that differ by a smaller share are taken as equal.
+  double alike() const { return planner_.problem().calibration().plan_difference.value; }
 
   /// Cheap parts of a layer that can be rebuilt one by one.
   Modules light_modules() const {
@@ -122,7 +121,7 @@ class SparseDeriver {
     };
     const Trial* best = nullptr;
     for (const Trial& t : all) {
-      if (t.verdict() != Verdict::Fits || t.cost.step.rate.num() < (1 - kAlike) * fastest) continue;
+      if (t.verdict() != Verdict::Fits || t.cost.step.rate.num() < (1 - alike()) * fastest) continue;
       if (best == nullptr || size(t) < size(*best)) best = &t;
     }
     return best;
@@ -136,9 +135,9 @@ class SparseDeriver {
                               num(static_cast<std::int64_t>(all.size())) + " legal plans: ";
     switch (best.verdict()) {
       case Verdict::Fits:
-        return {tried + num(fits) +
-                " keep the planning margin, and of those within 5 % of the fastest the one with most data "
-                "parallel ranks is taken"};
+        return {tried + num(fits) + " keep the planning margin, and of those within ",
+                Value{alike(), Unit::Share},
+                " of the fastest the one with most data parallel ranks is taken"};
       case Verdict::Tight:
         return {tried +
                 "none keeps the planning margin, and of those within the gate the one that needs least "

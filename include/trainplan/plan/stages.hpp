@@ -63,6 +63,13 @@ inline void choose_layout(std::int64_t layers, UnevenStages offers, Plan& plan) 
   }
 }
 
+/// How many layers a stage holds with FirstAndLast: all of its chunks, which are of one size.
+constexpr std::int64_t end_layers(std::int64_t layers, const Plan& plan, int stage) {
+  return stage == 0             ? plan.first_layers
+         : stage == plan.pp - 1 ? plan.last_layers
+                                : middle_layers(layers, plan);
+}
+
 /// Transformer layers of one stage, and those of them with routed experts.
 struct StageLayers {
   std::int64_t all = 0, sparse = 0;
@@ -70,6 +77,8 @@ struct StageLayers {
 inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage) {
   const bool alike = plan.layout == Layout::Equal && model.pattern.empty();
   if (alike && model.layers % (std::int64_t{plan.pp} * plan.vpp) == 0) return {model.layers / plan.pp, 0};
+  if (plan.layout == Layout::FirstAndLast && model.pattern.empty())
+    return {end_layers(model.layers, plan, stage), 0};
   StageLayers out;
   for (int chunk = 0; chunk < plan.vpp; ++chunk) {
     const LayerRange r = chunk_layers(model.layers, plan, stage, chunk);

@@ -341,7 +341,8 @@ inline Report constant_list_report(const Calibration& c, const std::vector<Ancho
                                                              {&c.allocator_slack, Unit::Share},
                                                              {&c.capacity_gate, Unit::Share},
                                                              {&c.planning_margin, Unit::Share},
-                                                             {&c.interleave_bubble_target, Unit::Share}}));
+                                                             {&c.interleave_bubble_target, Unit::Share},
+                                                             {&c.plan_difference, Unit::Share}}));
   r.sections.front().title = "Memory, gates";
   r.sections.push_back({"time", "Time", {Table{"time", "", columns, detail::rows_of_time(c.time)}}});
   r.sections.push_back(

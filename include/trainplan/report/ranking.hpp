@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -51,6 +52,25 @@ struct Contest {
 
 inline constexpr std::size_t kContestPlans = 3;  // fewer hardly rank anything
 
+/// Steps that differ by at most this are close.
+inline constexpr double kClose = 0.1;
+
+/// By what share the predicted ratio of two steps of a contest misses the measured one, for every pair that
+/// is predicted to be close; in ascending order.
+inline std::vector<double> pair_errors(const std::vector<Contest>& contests) {
+  std::vector<double> errors;
+  for (const Contest& c : contests)
+    for (std::size_t i = 0; i < c.plans.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        const double predicted = *c.plans[i]->step_time / *c.plans[j]->step_time;
+        const double measured = Contest::measured(c.plans[i]) / Contest::measured(c.plans[j]);
+        if (std::max(predicted, 1 / predicted) > 1 + kClose) continue;
+        errors.push_back(std::expm1(std::abs(std::log(predicted / measured))));
+      }
+  std::ranges::sort(errors);
+  return errors;
+}
+
 /// Standard rows with a step time, by contest; those of one plan are none.
 inline std::vector<Contest> contests_of(const std::vector<Comparison>& all) {
   std::map<std::string, Contest> by_key;
@@ -96,13 +116,17 @@ inline Facts ranking_facts(const std::vector<Contest>& contests) {
   }
   const ErrorSummary s = summary_of(lost), at_random = summary_of(blind);
   const auto share = [](double x) { return Value{x, Unit::Share}; };
+  const std::vector<double> pairs = pair_errors(contests);
   return {"summary",
           {{"groups", "groups of three plans or more", Value{static_cast<double>(lost.size())}, "", ""},
            {"median", "time lost by the pick, median", share(s.median), "", ""},
            {"mean", "time lost by the pick, mean", share(s.mean), "", ""},
            {"worst", "time lost by the pick, worst", share(s.worst), "", ""},
            {"near", "groups within 2 % of the best", Value{near}, "", ""},
-           {"random_mean", "time lost at random, mean", share(at_random.mean), "", ""}}};
+           {"random_mean", "time lost at random, mean", share(at_random.mean), "", ""},
+           {"pairs", "pairs predicted within 10 %", Value{static_cast<double>(pairs.size())}, "", ""},
+           {"pair_error", "error of their ratio, median", share(pairs.empty() ? 0 : quantile(pairs, 0.5)), "",
+            ""}}};
 }
 
 }  // namespace detail

@@ -63,6 +63,7 @@ struct Calibration {
   Figure capacity_gate;                // share of usable memory that a plan may use
   Figure planning_margin;              // share of the gate that a derived plan leaves free
   Figure interleave_bubble_target;     // share of ideal time
+  Figure plan_difference;              // share by which two plans must differ to be told apart
   TimeConstants time;
   AcceleratorConstants other_accelerator;
   std::vector<AcceleratorConstants> accelerators;

@@ -23,6 +23,7 @@ inline constexpr FigureKey<Calibration> kCommonKeys[] = {
     {"allocator_slack", kCount, &Calibration::allocator_slack, true},
     {"capacity_gate", kCount, &Calibration::capacity_gate, true},
     {"planning_margin", kCount, &Calibration::planning_margin, true},
+    {"plan_difference", kCount, &Calibration::plan_difference, true},
     {"interleave_bubble_target", kCount, &Calibration::interleave_bubble_target, true},
 };
 inline constexpr FigureKey<TimeConstants> kTimeKeys[] = {

@@ -2,7 +2,9 @@
 /// defaulted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -23,6 +25,13 @@ inline constexpr std::string_view kModuleNames[] = {"core_attn", "mla_up_proj", 
 /// Bit set of modules.
 using Modules = std::uint8_t;
 constexpr Modules bit(Module m) { return static_cast<Modules>(1u << static_cast<int>(m)); }
+/// "moe_act, layernorm".
+inline std::string names_of_modules(Modules modules) {
+  std::string out;
+  for (std::size_t i = 0; i < std::size(kModuleNames); ++i)
+    if ((modules & (1u << i)) != 0) out.append(out.empty() ? "" : ", ").append(kModuleNames[i]);
+  return out;
+}
 
 enum class Attention : std::uint8_t { Flash, Unfused };
 inline constexpr std::string_view kAttentionNames[] = {"flash", "unfused"};

@@ -202,6 +202,7 @@ inline bool validate(const Calibration& c, Issues& issues) {
   v.share("/allocator_slack", c.allocator_slack);
   v.share("/planning_margin", c.planning_margin);
   v.share("/interleave_bubble_target", c.interleave_bubble_target);
+  v.share("/plan_difference", c.plan_difference);
   validate_time(v, c.time);
   for (const AcceleratorConstants& a : c.accelerators) validate_constants(v, "/accelerators/" + a.id, a);
   validate_constants(v, "/accelerators/other", c.other_accelerator);

@@ -66,6 +66,11 @@ TEST_CASE("a report of a plan gives its settings and items with their units") {
   CHECK(plan.setting("model_note") == nullptr);  // where an input is from
 }
 
+TEST_CASE("the best plan of a search is read like any other") {
+  const std::string text = kText, plan = "trainplan.plan/1", search = "trainplan.search/1";
+  CHECK(read(std::string(text).replace(text.find(plan), plan.size(), search)).items.size() == 7);
+}
+
 TEST_CASE("what is no report of a plan is refused with its place") {
   const auto refused = [](const std::string& text, const std::string& rule, const std::string& pointer) {
     Issues issues;

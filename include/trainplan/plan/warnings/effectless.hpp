@@ -48,12 +48,6 @@ inline Modules absent_modules(const ModelSpec& m) {
   if (m.is_sparse() && m.sparse_layers() == m.layers) add(Module::Mlp);
   return absent;
 }
-inline std::string names_of_modules(Modules modules) {
-  std::string out;
-  for (std::size_t i = 0; i < std::size(kModuleNames); ++i)
-    if ((modules & (1u << i)) != 0) out.append(out.empty() ? "" : ", ").append(kModuleNames[i]);
-  return out;
-}
 
 inline constexpr std::array kEffectless{
     Warning{"sharding-without-ranks", "sharding",
