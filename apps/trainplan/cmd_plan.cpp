@@ -15,6 +15,7 @@
 #include "output.hpp"
 #include "parallel.hpp"
 #include "question.hpp"
+#include "trainplan/report/explain_report.hpp"
 #include "trainplan/report/search_report.hpp"
 
 namespace trainplan {
@@ -58,9 +59,11 @@ int run_search(const PlanOptions& options, const Question& question, const Deriv
   const Trial& best = answer->preferred.trial;
   const WaysOut ways = ways_out_of(question, best);
   const Ledger ledger = explain(best.problem, best.plan, best.cost.stage);
-  const bool detail = options.detail || options.output.format == Format::Json;
-  return emit(search_report(*answer, derivation.chosen, ledger, question.settings(), ways, detail),
-              options.output);
+  const bool json = options.output.format == Format::Json;
+  Report report = search_report(*answer, derivation.chosen, ledger, question.settings(), ways,
+                                options.detail || json);
+  if (json) report.sections.push_back(ledger_section(ledger, best.cost.stage));
+  return emit(report, options.output);
 }
 
 int run_plan(const PlanOptions& options) {
@@ -73,11 +76,12 @@ int run_plan(const PlanOptions& options) {
   if (options.exhaustive) return run_search(options, *question, *derivation);
   const Trial& t = derivation->chosen;
   const Ledger ledger = explain(t.problem, t.plan, t.cost.stage);
-  const bool detail = options.detail || options.output.format == Format::Json;
+  const bool json = options.output.format == Format::Json;
   const WaysOut ways = ways_out_of(*question, t);
-  Report report =
-      plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(), detail);
+  Report report = plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(),
+                              options.detail || json);
   if (t.verdict() == Verdict::DoesNotFit) add_ways_out(report, ways_out_section(t, ways));
+  if (json) report.sections.push_back(ledger_section(ledger, t.cost.stage));
   return emit(report, options.output);
 }
 
