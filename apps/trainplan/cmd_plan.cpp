@@ -1,19 +1,21 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <deque>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands.hpp"
 #include "output.hpp"
 #include "parallel.hpp"
 #include "question.hpp"
+#include "trainplan/report/explain_report.hpp"
 #include "trainplan/report/search_report.hpp"
 
 namespace trainplan {
@@ -57,9 +59,11 @@ int run_search(const PlanOptions& options, const Question& question, const Deriv
   const Trial& best = answer->preferred.trial;
   const WaysOut ways = ways_out_of(question, best);
   const Ledger ledger = explain(best.problem, best.plan, best.cost.stage);
-  const bool detail = options.detail || options.output.format == Format::Json;
-  return emit(search_report(*answer, derivation.chosen, ledger, question.settings(), ways, detail),
-              options.output);
+  const bool json = options.output.format == Format::Json;
+  Report report = search_report(*answer, derivation.chosen, ledger, question.settings(), ways,
+                                options.detail || json);
+  if (json) report.sections.push_back(ledger_section(ledger, best.cost.stage));
+  return emit(report, options.output);
 }
 
 int run_plan(const PlanOptions& options) {
@@ -72,11 +76,12 @@ int run_plan(const PlanOptions& options) {
   if (options.exhaustive) return run_search(options, *question, *derivation);
   const Trial& t = derivation->chosen;
   const Ledger ledger = explain(t.problem, t.plan, t.cost.stage);
-  const bool detail = options.detail || options.output.format == Format::Json;
+  const bool json = options.output.format == Format::Json;
   const WaysOut ways = ways_out_of(*question, t);
-  Report report =
-      plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(), detail);
+  Report report = plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(),
+                              options.detail || json);
   if (t.verdict() == Verdict::DoesNotFit) add_ways_out(report, ways_out_section(t, ways));
+  if (json) report.sections.push_back(ledger_section(ledger, t.cost.stage));
   return emit(report, options.output);
 }
 
@@ -91,17 +96,18 @@ void add_plan(CLI::App& app, Outcome& outcome) {
   CLI::Option* exhaustive =
       command->add_flag("--exhaustive", options->exhaustive,
                         "evaluate every legal plan: the best, the front, and why the others lose");
-  static const std::map<std::string, Objective> kObjectives = [] {
-    std::map<std::string, Objective> all;
-    for (std::size_t i = 0; i < std::size(kObjectiveNames); ++i)
-      all.emplace(kObjectiveNames[i], static_cast<Objective>(i));
-    return all;
-  }();
+  const std::vector<std::string> objectives(std::begin(kObjectiveNames), std::end(kObjectiveNames));
   command
-      ->add_option("--objective", options->search.objective,
-                   "with --exhaustive: step (as mfu, gpu-hours and dollars: the same order on one cluster), headroom "
-                   "or fewest-gpus")
-      ->transform(CLI::CheckedTransformer(kObjectives))
+      ->add_option_function<std::string>(
+          "--objective",
+          [options](const std::string& name) {
+            const auto at = std::ranges::find(kObjectiveNames, name);
+            options->search.objective = static_cast<Objective>(at - std::begin(kObjectiveNames));
+          },
+          "with --exhaustive: step (as mfu, gpu-hours and dollars: the same order on one cluster), headroom "
+          "or "
+          "fewest-gpus")
+      ->check(CLI::IsMember(objectives))
       ->type_name("NAME")
       ->needs(exhaustive);
   command->add_option("--top", options->search.top, "with --exhaustive: how many of the best to keep (20)")

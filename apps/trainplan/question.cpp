@@ -67,6 +67,17 @@ bool words_name_a_run(const std::string& command, const std::vector<std::string>
   return false;
 }
 
+void add_once(Issues& issues, const Issues& more) {
+  const auto repeats = [](const Issue& a, const Issue& b) {
+    return a.rule == b.rule && a.file == b.file && a.line == b.line && a.pointer == b.pointer &&
+           a.got == b.got;
+  };
+  for (const Issue& issue : more.all())
+    if (std::none_of(issues.all().begin(), issues.all().end(),
+                     [&](const Issue& i) { return repeats(i, issue); }))
+      issues.add(issue);
+}
+
 void refuse_run_fields(const RunOptions& options, Issues& issues,
                        std::string (*hint)(const std::string& key, const std::string& text)) {
   const auto refuse = [&](const std::string& key, const std::string& text) {

@@ -53,7 +53,8 @@ void large(State& state) {
   run(state, {.model = "llama405b", .cluster = "h100x16384", .batch = 2048}, 0, state.range(0));
 }
 void experts(State& state) {
-  run(state, {.model = "deepseek-v3", .cluster = "h800x2048", .sequence = 4096, .batch = 15360}, 0, state.range(0));
+  run(state, {.model = "deepseek-v3", .cluster = "h800x2048", .sequence = 4096, .batch = 15360}, 0,
+      state.range(0));
 }
 /// The same model and batch on more and more GPUs.
 void growth(State& state) { run(state, {.batch = 16384}, state.range(0), 2); }

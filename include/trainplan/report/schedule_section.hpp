@@ -16,7 +16,7 @@ namespace trainplan {
 namespace detail {
 
 /// Sums in another order differ by less.
-inline constexpr double kRounding = 1e-9;
+inline constexpr double kSumRounding = 1e-9;
 
 inline Fact timed(std::string key, std::string label, double seconds, std::string note = {},
                   std::string id = {}) {
@@ -36,7 +36,7 @@ inline Facts timeline_facts(const Trial& t, const PipelineRun& run) {
   f.facts.push_back({"simulated_difference", "difference", share(run.time - closed, closed), "", ""});
   f.facts.push_back(timed("without_messages", "without messages", run.alone));
   f.facts.push_back(timed("least", "least time", run.least,
-                          run.least > closed * (1 + kRounding)
+                          run.least > closed * (1 + kSumRounding)
                               ? "no order can beat it; chunks are uneven, so the closed form is below"
                               : "no order can beat it"));
   f.facts.push_back(timed("step_simulated", "step, simulated", step, "beside step.time"));

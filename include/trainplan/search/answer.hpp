@@ -85,8 +85,8 @@ inline std::optional<SearchAnswer> search_answer(const Planner& planner, std::in
   return a;
 }
 
-/// The answer for the smallest part of the cluster, in whole nodes, on which a plan keeps the margin; nothing where
-/// none does. Clusters are added to `parts`, which the answer refers to.
+/// The answer for the smallest part of the cluster, in whole nodes, on which a plan keeps the margin; nothing
+/// where none does. Clusters are added to `parts`, which the answer refers to.
 inline std::optional<SearchAnswer> fewest_gpus(const Planner& planner, std::int64_t batch,
                                                const SearchOptions& options, const ForAll& for_all,
                                                std::deque<Checked<ClusterSpec>>& parts) {

@@ -12,10 +12,10 @@ namespace trainplan {
 namespace detail {
 
 inline Decision search_decision(const Trial& derived, const PlanSpace& space, const Trial& found, bool fits) {
-  Decision d{"search", "", {}};
-  d.reasons.push_back({"the derived plan needs ", memory(derived.device()), ", above the gate of ",
-                       memory(derived.gate()), "; so all " + num(static_cast<std::int64_t>(space.size())) +
-                                                   " legal plans were tried"});
+  Decision d{"search", fits ? "another plan" : "none fits", {}};
+  d.reasons.push_back(
+      {"the derived plan needs ", memory(derived.device()), ", above the gate of ", memory(derived.gate()),
+       "; so all " + num(static_cast<std::int64_t>(space.size())) + " legal plans were tried"});
   if (fits)
     d.reasons.push_back({"of those that fit the fastest is taken: ", memory(found.device()), ", ",
                          Value{found.cost.step.step.num(), Unit::StepTime}});
@@ -26,8 +26,8 @@ inline Decision search_decision(const Trial& derived, const PlanSpace& space, co
 
 }  // namespace detail
 
-/// The derivation. Where its plan does not fit, the fastest of all legal ones that do stands in its place; where
-/// none does, the one that needs least memory.
+/// The derivation. Where its plan does not fit, the fastest of all legal ones that do stands in its place;
+/// where none does, the one that needs least memory.
 inline std::optional<Derivation> derive_or_search(const Planner& planner, const Planner* fsdp,
                                                   const ForAll& for_all) {
   auto derivation = derive(planner, fsdp);

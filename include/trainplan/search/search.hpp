@@ -16,8 +16,8 @@
 
 namespace trainplan {
 
-/// What the best plan has most, or least, of. With one cluster and one batch MFU, GPU-hours and dollars are best
-/// where the step is shortest.
+/// What the best plan has most, or least, of. With one cluster and one batch MFU, GPU-hours and dollars are
+/// best where the step is shortest.
 enum class Objective : std::uint8_t { Step, Mfu, GpuHours, Dollars, Headroom, FewestGpus };
 inline constexpr std::string_view kObjectiveNames[] = {"step",    "mfu",      "gpu-hours",
                                                        "dollars", "headroom", "fewest-gpus"};
@@ -172,8 +172,8 @@ class Lane {
     return true;
   }
 
-  /// step, device: what no plan of the shape is below. Whatever is rebuilt makes a step longer, and each further
-  /// layer does; but modules of experts may even out stages or hide traffic.
+  /// step, device: what no plan of the shape is below. Whatever is rebuilt makes a step longer, and each
+  /// further layer does; but modules of experts may even out stages or hide traffic.
   void visit_shape(const Arrangement& a, const Shape& s, double step, double device) {
     const Problem& problem = space_.problem(a);
     const Interior& inside = space_.interior(a);
