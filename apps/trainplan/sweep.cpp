@@ -77,6 +77,7 @@ void Sweep::add_pins(const std::string& pins, Issues& issues) {
   }
 }
 
+/// False when there is no run to speak of; other mistakes leave the rest to be looked at.
 bool Sweep::read(RunOptions options, Issues& issues) {
   if (!name_words(options, issues)) return false;
   if (!options.words.empty()) {
@@ -99,12 +100,13 @@ bool Sweep::read(RunOptions options, Issues& issues) {
                 .hint = "give fewer values, or several sweeps"});
     break;
   }
-  return !issues.has_errors();
+  return true;
 }
 
 std::vector<std::string> Sweep::named_by(std::string_view key, const std::string& otherwise) const {
   const SweepAxis* a = axis(key);
-  return a != nullptr ? a->values : std::vector{otherwise};
+  if (a != nullptr) return a->values;
+  return otherwise.empty() ? std::vector<std::string>{} : std::vector{otherwise};
 }
 
 void Sweep::load_all(Issues& issues) {
@@ -117,7 +119,9 @@ void Sweep::load_all(Issues& issues) {
   frameworks.emplace_back(kShardedFramework);
   load_each(frameworks, "framework", frameworks_, issues,
             [&](const std::string& name) { return load_framework(name, issues); });
-  load_each(named_by("calibration", base_.calibration.value_or("")), "calibration", calibrations_, issues,
+  std::vector<std::string> calibrations = named_by("calibration", base_.calibration.value_or(""));
+  if (calibrations.empty()) calibrations.emplace_back();  // the shipped constants
+  load_each(calibrations, "calibration", calibrations_, issues,
             [&](const std::string& name) { return load_calibration(issues, name); });
 }
 

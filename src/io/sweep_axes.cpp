@@ -70,10 +70,10 @@ std::optional<Range> read_range(std::string_view text, Issue& out) {
   const auto from = term(text.substr(0, dots)), to = term(rest.substr(0, sign));
   const bool closed = sign != std::string_view::npos;
   const auto by = closed ? term(rest.substr(sign + 1)) : std::nullopt;
-  const std::string must = "be A..BxF (times F) or A..B+S (plus S), with one unit",
-                    example = "1..64x2 or 8k..32k+8k";
+  const std::string must =
+      "be A..BxF (times F, F above 1, A above 0) or A..B+S (plus S, S above 0), in one unit";
   if (!from || !to || from->unit != to->unit) {
-    refuse(out, "range-form", must, "try " + example);
+    refuse(out, "range-form", must, "try 1..64x2 or 8k..32k+8k");
     return std::nullopt;
   }
   const Term &low = from->number < to->number ? *from : *to, &high = from->number < to->number ? *to : *from;
@@ -84,7 +84,7 @@ std::optional<Range> read_range(std::string_view text, Issue& out) {
   const bool steps = by && by->unit == (factor ? std::string_view{} : from->unit) &&
                      by->number > (factor ? 1 : 0) && !(factor && from->number == 0);
   if (!steps) {
-    refuse(out, "range-form", must + ", F above 1, S and with F also A above 0", near);
+    refuse(out, "range-form", must, near);
   } else if (from->number > to->number) {
     refuse(out, "range-order", "begin at its lower end", near);
   } else {
@@ -143,11 +143,8 @@ bool takes(const RunField* field, const std::string& key, const std::string& val
   return false;
 }
 
-}  // namespace
-
-std::optional<std::vector<std::string>> listed_values(std::string_view text, const Issue& where,
-                                                      Issues& issues) {
-  std::vector<std::string> values;
+/// Values and ranges joined by commas. What is wrong is recorded, the rest is added.
+bool add_listed(std::string_view text, const Issue& where, std::vector<std::string>& values, Issues& issues) {
   bool good = true;
   for (const std::string_view part : comma_parts(text)) {
     Issue issue = where;
@@ -159,8 +156,10 @@ std::optional<std::vector<std::string>> listed_values(std::string_view text, con
       good = false;
     }
   }
-  return good ? std::optional(std::move(values)) : std::nullopt;
+  return good;
 }
+
+}  // namespace
 
 std::optional<SweepAxis> sweep_axis(std::string_view key, std::string_view text, Issues& issues) {
   const RunField* field = find_run_field(key);
@@ -171,16 +170,14 @@ std::optional<SweepAxis> sweep_axis(std::string_view key, std::string_view text,
   }
   SweepAxis axis{std::string(field == nullptr ? key : field->key), {}, {}};
   const std::string_view type = field == nullptr ? "integer" : field->type;
+  bool good = true;
   if (number_type(type) != nullptr || type == kBatchType) {
-    auto values = listed_values(text, {.pointer = option_of(axis.key)}, issues);
-    if (!values) return std::nullopt;
-    axis.values = std::move(*values);
+    good = add_listed(text, {.pointer = option_of(axis.key)}, axis.values, issues);
   } else if (type == kListType) {
     axis.values.emplace_back(text);
   } else {
     for (const std::string_view part : comma_parts(text)) axis.values.emplace_back(part);
   }
-  bool good = true;
   for (const std::string& value : axis.values) good = takes(field, axis.key, value, issues) && good;
   if (!good) return std::nullopt;
   add_cells(axis, type == kBatchType ? batch_type(axis.values) : number_type(type));

@@ -26,13 +26,10 @@ inline constexpr std::size_t kMostAxisValues = 10'000;
 /// The number of GPUs, an axis that is no field of a run: it changes the nodes of the cluster.
 inline constexpr std::string_view kGpuAxis = "gpus";
 
-/// A list of values, of ranges, or of both, joined by commas. A..BxF multiplies by F, A..B+S adds S, from A
-/// up to B; both ends and S have the same unit. Issues get the place of `where`.
-std::optional<std::vector<std::string>> listed_values(std::string_view text, const Issue& where,
-                                                      Issues& issues);
-
-/// A field of a run, or kGpuAxis, with its values, each of which the field takes; nothing when an error was
-/// recorded. Ranges are for fields whose values are numbers. A field whose one value is a list has one value.
+/// A field of a run, or kGpuAxis, with a list of its values, each of which the field takes; nothing when an
+/// error was recorded. Where values are numbers a part of the list may be a range: A..BxF multiplies by F,
+/// A..B+S adds S, from A up to B; both ends and S have the same unit. A field whose one value is a list itself
+/// has one value.
 std::optional<SweepAxis> sweep_axis(std::string_view key, std::string_view text, Issues& issues);
 
 }  // namespace trainplan
