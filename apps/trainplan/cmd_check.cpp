@@ -2,9 +2,11 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "forecasting.hpp"
 #include "output.hpp"
 #include "question.hpp"
 #include "trainplan/report/check_report.hpp"
+#include "trainplan/report/forecast_gates.hpp"
 
 namespace trainplan {
 
@@ -14,6 +16,19 @@ struct CheckOptions {
   RunOptions run;
   OutputOptions output;
 };
+
+/// Deadline and budget of the run's forecast, where it has one of them.
+void add_promises(const Question& question, const Trial& t, std::vector<Gate>& gates, Issues& issues) {
+  const ForecastSpec& spec = question.run.forecast;
+  if (!spec.deadline && !spec.budget) return;
+  const auto answer = answer_of(question, t, spec, issues);
+  if (!answer) return;
+  for (Gate& gate : promise_gates(*answer, spec)) gates.push_back(std::move(gate));
+}
+
+void add_all(const Issues& from, Issues& to) {
+  for (const Issue& issue : from.all()) to.add(issue);
+}
 
 int run_check(const CheckOptions& options) {
   Issues issues;
@@ -30,9 +45,15 @@ int run_check(const CheckOptions& options) {
     Issues own;
     auto question = Question::load({file}, options.run, own);
     const auto derivation = question ? question->answer(own) : std::nullopt;
-    for (const Issue& issue : own.all()) issues.add(issue);
-    if (!derivation) continue;
-    runs.push_back({file, derivation->chosen, gates_of(derivation->chosen, question->run.limits), own.all()});
+    if (!derivation) {
+      add_all(own, issues);
+      continue;
+    }
+    const Trial& t = derivation->chosen;
+    std::vector<Gate> gates = gates_of(t, question->run.limits);
+    add_promises(*question, t, gates, own);
+    add_all(own, issues);
+    runs.push_back({file, t, std::move(gates), own.all()});
     questions.push_back(std::move(question));
   }
   const int status = emit(issues, options.output);
@@ -44,8 +65,8 @@ int run_check(const CheckOptions& options) {
 
 void add_check(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command =
-      app.add_subcommand("check", "gate runs on memory, rules and limits; exit status 1 when one fails");
+  CLI::App* command = app.add_subcommand(
+      "check", "gate runs on memory, rules, limits, deadline and budget; exit status 1 when one fails");
   add_run_options(*command, options->run, "RUN files");
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_check(*options); });

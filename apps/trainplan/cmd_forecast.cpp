@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "forecasting.hpp"
 #include "output.hpp"
 #include "pictures.hpp"
 #include "question.hpp"
 #include "trainplan/cost/forecast_rules.hpp"
 #include "trainplan/io/forecast_fields.hpp"
-#include "trainplan/io/load.hpp"
 #include "trainplan/render/curves.hpp"
 #include "trainplan/report/forecast_report.hpp"
 #include "trainplan/report/forecast_unknown.hpp"
@@ -40,60 +40,17 @@ void lay_over(const ForecastOptions& options, ForecastSpec& spec, Issues& issues
   }
 }
 
-std::vector<Scenario> named_scenarios(const ForecastSpec& spec, Issues& issues) {
-  std::vector<Scenario> out;
-  for (const std::string& name : spec.scenarios)
-    if (auto s = load_scenario(name, issues, {.pointer = "--scenario"})) out.push_back(std::move(*s));
-  return out;
-}
-
-/// Levers are moved to the last of several scenarios, else to the shipped one with the fastest recovery.
-std::optional<Scenario> lever_target(const std::vector<Scenario>& scenarios, Issues& issues) {
-  if (scenarios.size() > 1) return scenarios.back();
-  return load_scenario("C", issues);
-}
-
-/// Every mistake that the figures of a scenario show once the step is known.
-void judge_scenarios(const PlannedRun& plan, const ForecastSpec& spec, const std::vector<Scenario>& scenarios,
-                     const ClusterSpec& cluster, Issues& issues) {
-  const std::size_t runs = std::max<std::size_t>(1, scenarios.size());
-  for (std::size_t i = 0; i < runs; ++i) {
-    const RunFigures f = run_figures(spec, scenarios.empty() ? nullptr : &scenarios[i], cluster);
-    const std::size_t before = issues.all().size();
-    judge_saving(plan, f, issues);
-    if (issues.all().size() > before) return;
-    Eval rec;
-    RunWork<double> work;
-    run_work(rec, plan, f, work);
-    judge_run(plan, f, spec.interval, work, issues);
-    if (issues.all().size() > before) return;  // the other scenarios would repeat it
-  }
-}
-
-ForecastLimits limits_of(const ForecastAnswer& a, const ForecastSpec& spec) {
+ForecastLimits limits_of(const ForecastAnswer& a, const Trial& t, const Question& question,
+                         const ForecastSpec& spec) {
   ForecastLimits out;
+  out.gates = forecast_gates(t, question.run.limits, a);
   if (!a.finishes()) return out;
-  if (spec.deadline && a.plan.tokens) out.deadline = deadline_answer(a.plan, a.first(), spec.deadline->value);
+  if (spec.deadline && a.plan.tokens)
+    out.deadline = deadline_answer(a.plan, a.first(), spec.deadline->value, replan_with(question.planner()));
   const Figure& price = a.first().figures.price;
   if (spec.budget && price.known && price.value > 0)
     out.budget = budget_answer(a.plan, a.first(), spec.budget->value);
   return out;
-}
-
-/// A limit needs what it is held against.
-void judge_limits(const ForecastSpec& spec, const PlannedRun& plan, const ClusterSpec& cluster,
-                  Issues& issues) {
-  if (spec.deadline && !plan.tokens)
-    issues.add({.rule = "missing",
-                .pointer = "--tokens",
-                .must = "be given with a deadline: it says how long the run is",
-                .hint = "try --tokens 15T"});
-  const Figure price = spec.price.value_or(cluster.price);
-  if (spec.budget && !(price.known && price.value > 0))
-    issues.add({.rule = "missing",
-                .pointer = "--price",
-                .must = "be known, and above zero, with a budget",
-                .hint = "try --price 2.5USD/h"});
 }
 
 /// Pictures show the goodput over the interval, so there must be one.
@@ -137,25 +94,19 @@ std::optional<int> draw(const ForecastOptions& options, const ForecastAnswer& a,
 int answer(const ForecastOptions& options, const Question& question, const Derivation& derivation,
            const ForecastSpec& spec, Issues& issues) {
   const Trial& t = derivation.chosen;
-  const ClusterSpec& cluster = t.problem.cluster();
-  const PlannedRun plan = planned_run(t, explain(t.problem, t.plan, t.cost.stage));
-  const std::vector<Scenario> scenarios = named_scenarios(spec, issues);
-  const auto target = lever_target(scenarios, issues);
-  judge_forecast(spec, issues);
-  judge_limits(spec, plan, cluster, issues);
-  if (!issues.has_errors()) judge_scenarios(plan, spec, scenarios, cluster, issues);
-  place_in_run_file(question.run, issues);
+  const auto found = answer_of(question, t, spec, issues);
   emit(issues, options.output);
-  if (issues.has_errors()) return ExitCode::BadInput;
-  const ForecastAnswer a = answer_forecast(plan, spec, scenarios, *target, cluster);
+  if (!found) return ExitCode::BadInput;
+  const ForecastAnswer& a = *found;
   Issues drawing;
   judge_pictures(options, a, drawing);
   if (drawing.has_errors()) return emit(drawing, options.output);
   Explain rec;
-  if (a.known()) long_run(rec, plan, a.first().figures);
-  const Report report =
-      a.known() ? forecast_report(t, a, limits_of(a, spec), rec.ledger(), issues.all(), options.detail)
-                : unknown_forecast_report(t, a, unknown_run(a, spec), issues.all());
+  if (a.known()) long_run(rec, a.plan, a.first().figures);
+  const ForecastLimits limits = limits_of(a, t, question, spec);
+  const Report report = a.known()
+                            ? forecast_report(t, a, limits, rec.ledger(), issues.all(), options.detail)
+                            : unknown_forecast_report(t, a, unknown_run(a, spec), limits.gates, issues.all());
   if (const auto status = draw(options, a, t, report.verdict)) return *status;
   return emit(report, options.output);
 }

@@ -14,6 +14,7 @@
 #include "trainplan/cost/model_params.hpp"
 #include "trainplan/io/forecast_fields.hpp"
 #include "trainplan/io/load.hpp"
+#include "trainplan/io/load_failures.hpp"
 #include "trainplan/io/load_pipeline.hpp"
 #include "trainplan/io/model_families.hpp"
 #include "trainplan/io/pipeline_fields.hpp"
@@ -161,6 +162,7 @@ const std::map<std::string, Lister>& listers() {
       {"models", list_models},
       {"clusters", [](Issues& issues) { return cluster_list_report(clusters(issues)); }},
       {"accelerators", list_accelerators},
+      {"failures", [](Issues& issues) { return failure_list_report(failure_records(issues)); }},
       {"families", list_model_families},
       {"forecast-fields", list_forecast_fields},
       {"frameworks", [](Issues& issues) { return framework_list_report(frameworks(issues)); }},

@@ -1,15 +1,21 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <deque>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "commands.hpp"
 #include "output.hpp"
 #include "parallel.hpp"
 #include "question.hpp"
+#include "trainplan/report/explain_report.hpp"
 #include "trainplan/report/search_report.hpp"
 
 namespace trainplan {
@@ -24,9 +30,10 @@ struct PlanOptions {
   bool detail = false, exhaustive = false;
 };
 
-/// Where nothing fits: a plan of the whole space that does, and other changes.
-WaysOut ways_out_of(const Question& question, const Trial& nearest, const std::optional<Trial>& other) {
-  return ways_out(question.planner(), question.fully_sharded(), nearest, other);
+/// Where nothing fits: what would.
+WaysOut ways_out_of(const Question& question, const Trial& nearest) {
+  if (nearest.verdict() != Verdict::DoesNotFit) return {};
+  return ways_out(question.planner(), question.fully_sharded(), nearest);
 }
 
 /// The speed of a search; on standard error, since no two runs agree in it.
@@ -41,17 +48,22 @@ void tell_speed(const SearchAnswer& a, std::chrono::duration<double> time) {
 
 int run_search(const PlanOptions& options, const Question& question, const Derivation& derivation) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto answer = search_answer(question.planner(), derivation.chosen.problem.recipe.global_batch,
-                                    options.search, on_threads(options.threads));
+  const std::int64_t batch = derivation.chosen.problem.recipe.global_batch;
+  std::deque<Checked<ClusterSpec>> parts;
+  const auto answer =
+      options.search.objective == Objective::FewestGpus
+          ? fewest_gpus(question.planner(), batch, options.search, on_threads(options.threads), parts)
+          : search_answer(question.planner(), batch, options.search, on_threads(options.threads));
   // The derived plan is legal, so there is an answer.
   tell_speed(answer.value(), std::chrono::steady_clock::now() - begin);
   const Trial& best = answer->preferred.trial;
-  const bool fits = best.verdict() != Verdict::DoesNotFit;
-  const WaysOut ways = fits ? WaysOut{} : ways_out_of(question, best, std::nullopt);
+  const WaysOut ways = ways_out_of(question, best);
   const Ledger ledger = explain(best.problem, best.plan, best.cost.stage);
-  const bool detail = options.detail || options.output.format == Format::Json;
-  return emit(search_report(*answer, derivation.chosen, ledger, question.settings(), ways, detail),
-              options.output);
+  const bool json = options.output.format == Format::Json;
+  Report report = search_report(*answer, derivation.chosen, ledger, question.settings(), ways,
+                                options.detail || json);
+  if (json) report.sections.push_back(ledger_section(ledger, best.cost.stage));
+  return emit(report, options.output);
 }
 
 int run_plan(const PlanOptions& options) {
@@ -64,10 +76,13 @@ int run_plan(const PlanOptions& options) {
   if (options.exhaustive) return run_search(options, *question, *derivation);
   const Trial& t = derivation->chosen;
   const Ledger ledger = explain(t.problem, t.plan, t.cost.stage);
-  const bool detail = options.detail || options.output.format == Format::Json;
-  return emit(
-      plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(), detail),
-      options.output);
+  const bool json = options.output.format == Format::Json;
+  const WaysOut ways = ways_out_of(*question, t);
+  Report report = plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(),
+                              options.detail || json);
+  if (t.verdict() == Verdict::DoesNotFit) add_ways_out(report, ways_out_section(t, ways));
+  if (json) report.sections.push_back(ledger_section(ledger, t.cost.stage));
+  return emit(report, options.output);
 }
 
 }  // namespace
@@ -78,13 +93,30 @@ void add_plan(CLI::App& app, Outcome& outcome) {
   add_run_options(*command, options->run, "MODEL CLUSTER, or one RUN file");
   command->add_flag("--detail", options->detail,
                     "every variant of the plan and every input that it depends on");
-  command->add_flag("--exhaustive", options->exhaustive,
-                    "evaluate every legal plan: the best, the front, and why the others lose");
+  CLI::Option* exhaustive =
+      command->add_flag("--exhaustive", options->exhaustive,
+                        "evaluate every legal plan: the best, the front, and why the others lose");
+  const std::vector<std::string> objectives(std::begin(kObjectiveNames), std::end(kObjectiveNames));
+  command
+      ->add_option_function<std::string>(
+          "--objective",
+          [options](const std::string& name) {
+            const auto at = std::ranges::find(kObjectiveNames, name);
+            options->search.objective = static_cast<Objective>(at - std::begin(kObjectiveNames));
+          },
+          "with --exhaustive: step (as mfu, gpu-hours and dollars: the same order on one cluster), headroom "
+          "or "
+          "fewest-gpus")
+      ->check(CLI::IsMember(objectives))
+      ->type_name("NAME")
+      ->needs(exhaustive);
   command->add_option("--top", options->search.top, "with --exhaustive: how many of the best to keep (20)")
-      ->check(CLI::Range(1, 1000));
+      ->check(CLI::Range(1, 1000))
+      ->needs(exhaustive);
   command
       ->add_option("--threads", options->threads, "with --exhaustive: threads (as many as there are cores)")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, 1024))
+      ->needs(exhaustive);
   add_output_options(*command, options->output);
   command->callback([options, &outcome] { outcome.status = run_plan(*options); });
 }

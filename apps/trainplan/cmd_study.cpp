@@ -3,6 +3,7 @@
 #include <cctype>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +83,7 @@ std::size_t read_words(const StudyOptions& options, Given& given, Issues& issues
 
 void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
   const auto& words = options.run.words;
+  std::span<const Field* const> said{};  // by words, without their options
   if (names_a_run(options)) {
     asked.question = Question::load(words, options.run, issues);
     if (asked.question && !issues.has_errors()) asked.derivation = asked.question->answer(issues);
@@ -89,6 +91,8 @@ void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
     refuse_run_fields(without_inputs(options), issues,
                       [](const std::string&, const std::string&) { return std::string("leave it out"); });
     const std::size_t read = read_words(options, asked.given, issues);
+    if (asked.given.file.empty())
+      said = options.topic->words.first(std::min(read, options.topic->words.size()));
     for (std::size_t i = read; i < words.size(); ++i)
       issues.add({.rule = "usage",
                   .pointer = words[i],
@@ -96,9 +100,18 @@ void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
                           words_of(*options.topic),
                   .hint = "see trainplan study " + std::string(options.topic->id) + " --help"});
   }
-  for (const auto& [field, text] : options.fields)
+  for (const auto& [field, text] : options.fields) {
+    const auto word = std::ranges::find(said, field);
+    if (word != said.end())
+      issues.add({.rule = "twice",
+                  .pointer = option_of(field->arg.name),
+                  .got = text,
+                  .must = "be left out: the word " + words[static_cast<std::size_t>(word - said.begin())] +
+                          " gives it",
+                  .hint = "leave out one of the two"});
     say_input(asked.given, *field, text, study::Giver::Option, issues,
               {.pointer = option_of(field->arg.name)});
+  }
 }
 
 int run_study(const StudyOptions& options) {
@@ -109,15 +122,14 @@ int run_study(const StudyOptions& options) {
   Asked asked;
   asked.given.shelf = shelf ? &*shelf : nullptr;
   read_inputs(options, asked, issues);
-  if (issues.has_errors()) return emit(issues, options.output);
+  if (names_a_run(options) && !asked.derivation) return emit(issues, options.output);
   std::optional<Ledger> ledger;
   std::optional<Planned> plan;
   if (asked.derivation) {
     const Trial& t = asked.derivation->chosen;
     plan.emplace(Planned{*asked.derivation, ledger.emplace(explain(t.problem, t.plan, t.cost.stage))});
   }
-  complete(topic, asked.given, plan ? &*plan : nullptr, issues);
-  if (!issues.has_errors() && topic.judge != nullptr) topic.judge(asked.given, issues);
+  complete_and_judge(topic, asked.given, plan ? &*plan : nullptr, issues);
   place_in_study_file(asked.given, issues);
   if (emit(issues, options.output) != ExitCode::Fits) return ExitCode::BadInput;
   Explain rec;

@@ -15,6 +15,8 @@ struct Outcome {
 
 void add_plan(CLI::App& app, Outcome& outcome);
 void add_check(CLI::App& app, Outcome& outcome);
+void add_compare(CLI::App& app, Outcome& outcome);
+void add_diff(CLI::App& app, Outcome& outcome);
 void add_explain(CLI::App& app, Outcome& outcome);
 void add_calc(CLI::App& app, Outcome& outcome);
 void add_params(CLI::App& app, Outcome& outcome);

@@ -98,6 +98,8 @@ int run(int argc, char** argv) {
   add_plan(app, outcome);
   add_sweep(app, outcome);
   add_check(app, outcome);
+  add_diff(app, outcome);
+  add_compare(app, outcome);
   add_explain(app, outcome);
   add_mfu(app, outcome);
   add_gap(app, outcome);

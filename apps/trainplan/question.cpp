@@ -7,10 +7,12 @@
 #include <span>
 #include <system_error>
 
+#include "parallel.hpp"
 #include "trainplan/derive/legality.hpp"
 #include "trainplan/derive/pinned.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/run_fields.hpp"
+#include "trainplan/search/fallback.hpp"
 
 namespace trainplan {
 
@@ -63,6 +65,17 @@ bool words_name_a_run(const std::string& command, const std::vector<std::string>
   }
   issues.add(std::move(issue));
   return false;
+}
+
+void add_once(Issues& issues, const Issues& more) {
+  const auto repeats = [](const Issue& a, const Issue& b) {
+    return a.rule == b.rule && a.file == b.file && a.line == b.line && a.pointer == b.pointer &&
+           a.got == b.got;
+  };
+  for (const Issue& issue : more.all())
+    if (std::none_of(issues.all().begin(), issues.all().end(),
+                     [&](const Issue& i) { return repeats(i, issue); }))
+      issues.add(issue);
 }
 
 void refuse_run_fields(const RunOptions& options, Issues& issues,
@@ -285,7 +298,7 @@ std::unique_ptr<Question> Question::of(RunSpec run, const LoadedSpecs& specs, co
 }
 
 std::optional<Derivation> Question::answer(Issues& issues) const {
-  auto derivation = derive(*planner_, &*fsdp_);
+  auto derivation = derive_or_search(*planner_, &*fsdp_, on_threads(0));
   if (derivation) {
     report_warnings(derivation->chosen.problem, derivation->chosen.plan, run, issues);
     place_in_run(run, *options_, issues);

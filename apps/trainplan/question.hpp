@@ -27,6 +27,9 @@ struct RunOptions {
 /// True when the words are MODEL CLUSTER or one RUN; else says what is wrong with them.
 bool words_name_a_run(const std::string& command, const std::vector<std::string>& words, Issues& issues);
 
+/// Adds the issues of another run of the same words: a mistake that both have is told once.
+void add_once(Issues& issues, const Issues& more);
+
 /// Without a run there is nothing that the fields of a run could change: each that was given is a mistake.
 void refuse_run_fields(const RunOptions& options, Issues& issues,
                        std::string (*hint)(const std::string& key, const std::string& text));

@@ -32,7 +32,11 @@ inline constexpr Named<Schedule> kSchedules[] = {{"gpipe", Schedule::GPipe},
                                                  {"interleaved1f1b", Schedule::Interleaved},
                                                  {"loopedbfs", Schedule::LoopedBfs},
                                                  {"interleavedzerobubble", Schedule::InterleavedZb},
-                                                 {"zbvzerobubble", Schedule::ZbV}};
+                                                 {"zbvzerobubble", Schedule::ZbV},
+                                                 // As `list schedules` has them.
+                                                 {"one_f1b", Schedule::OneFOneB},
+                                                 {"looped_bfs", Schedule::LoopedBfs},
+                                                 {"interleaved_zb", Schedule::InterleavedZb}};
 inline constexpr Named<Recompute> kRecomputes[] = {{"none", Recompute::None},
                                                    {"selective", Recompute::Selective},
                                                    {"layers", Recompute::Layers},

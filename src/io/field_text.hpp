@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reader.hpp"
+#include "trainplan/io/units.hpp"
 #include "trainplan/spec/issue.hpp"
 
 namespace trainplan {
@@ -18,6 +19,17 @@ inline bool refuse(Issue& out, std::string rule, std::string must, std::string h
   out.must = std::move(must);
   out.hint = std::move(hint);
   return false;
+}
+
+/// "120d" for a bare 120 where the example is "30d": what was typed, in the unit of the example; else the
+/// example.
+inline std::string value_to_try(std::string_view text, Dim dim, std::string_view example) {
+  const bool bare = !text.starts_with('-') && parse_quantity(text, kCount) && !parse_quantity(text, dim);
+  const std::size_t unit = example.find_first_not_of("0123456789.");
+  if (!bare || unit == std::string_view::npos ||
+      !parse_quantity(std::string(text).append(example, unit), dim))
+    return std::string(example);
+  return std::string(text).append(example, unit);
 }
 
 /// Where a value stands.

@@ -26,20 +26,20 @@ struct Range {
 std::optional<Figure> figure_of(std::string_view text, Dim dim, Range range, std::string_view example,
                                 const std::string& origin, Issue& out) {
   const Measure m = parse_quantity(text, dim);
-  const std::string hint = "try " + std::string(example);
+  const std::string hint = "try " + value_to_try(text, dim, example);
   if (!m || m.word == UnitWord::Sequences || m.word == UnitWord::Watts) {
     refuse(out, "quantity", "be " + noun_of(dim) + (m ? "" : "; this " + m.error), hint);
     return std::nullopt;
   }
   if (m.value >= range.lo && m.value <= range.hi)
     return Figure{.value = m.value, .origin = origin, .source = "as given", .known = true};
-  const std::string must = m.value < 0                      ? "not be below zero"
-                           : dim == kCount && range.hi == 1 ? "be above 0 % and at most 100 %"
-                           : range.lo == 0                  ? "be at most " + shown(range.hi)
-                           : range.hi >= kMost || dim == kSeconds
-                               ? "be at least " + shown(range.lo) + " and finite"
-                               : "be from " + shown(range.lo) + " to " + shown(range.hi);
-  refuse(out, "range", must, hint);
+  const bool low = m.value < range.lo;
+  const std::string unit = dim == kCount ? "" : " " + base_unit_of(dim);
+  refuse(out, "range",
+         dim == kCount && range.hi == 1
+             ? "be above 0 % and at most 100 %"
+             : (low ? "be at least " : "be at most ") + shown(low ? range.lo : range.hi) + unit,
+         hint);
   return std::nullopt;
 }
 
@@ -124,7 +124,7 @@ constexpr ForecastField kFields[] = {
      set_one<&F::save_time, kSave>},
     {"save_bandwidth", "data rate", "rate at which the whole cluster writes a checkpoint", "7GB/s",
      "storage/write of the cluster", set_one<&F::save_bandwidth, kRate>},
-    {"copy_time", "time", "time that an asynchronous save stops training", "2s",
+    {"copy_time", "time", "time that an asynchronous save stops training, with saving async", "2s",
      "share of a GPU / link to its host", set_one<&F::copy_time, kSave>},
     {"saving", "sync or async", "which kind of saving the run uses", "async", "sync", set_saving},
     {"interval", "times", "interval between saves; further ones are compared with the first", "24min,16min",

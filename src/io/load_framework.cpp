@@ -100,7 +100,9 @@ constexpr std::string_view kLossRowKeys[] = {"kind",         "beside_logits", "b
 constexpr std::string_view kWorkspaceKeys[] = {"base", "last_stage", "grouped"};
 constexpr std::string_view kShardingKeys[] = {
     "mode",  "title",   "flags", "with_pipeline", "pipeline_keeps_whole", "gathered_units", "gradient_units",
-    "state", "traffic", "notes", "with_experts",  "gradient_as_weights",  "shard_groups",   "host"};
+    "state", "traffic", "notes", "with_experts",  "gradient_as_weights",  "shard_groups",   "host",
+    "weight"};
+constexpr std::string_view kWeightKeys[] = {"kept", "gathered", "released", "master", "source"};
 constexpr std::string_view kHostRowKeys[] = {"optimizer", "weights", "partial", "source"};
 constexpr std::string_view kHostUseKeys[] = {"layers",       "together", "gradient_bytes",
                                              "weight_bytes", "buffers",  "source"};
@@ -167,6 +169,16 @@ HostRows read_host_rows(const Reader& in) {
           in.string("source").value_or("")};
 }
 
+/// All of it or nothing: half a life would be compared with whole ones.
+WeightLife read_weight(const Reader& in) {
+  in.allow(kWeightKeys);
+  return {required_text(in, "kept", "\"1/d of it\""),
+          required_text(in, "gathered", "\"before its layer runs forward, every micro-batch\""),
+          required_text(in, "released", "\"after its layer has run\""),
+          required_text(in, "master", "\"fp32, 1/d of it on each rank\""),
+          required_text(in, "source", "\"torchtitan/distributed/fsdp.py\"")};
+}
+
 void read_host_use(const Reader& in, HostUse& h) {
   in.allow(kHostUseKeys);
   h.layers = in.choice("layers", kLayerOffloads).value_or(h.layers);
@@ -194,6 +206,7 @@ ShardingRows read_sharding(const Reader& in) {
   for (const Reader& row : in.objects("state")) rows.state.push_back(read_state(row));
   for (const Reader& row : in.objects("traffic")) rows.traffic.push_back(read_traffic(row));
   if (const auto host = in.object("host")) rows.host = read_host_rows(*host);
+  if (const auto weight = in.object("weight")) rows.weight = read_weight(*weight);
   return rows;
 }
 

@@ -29,7 +29,7 @@ constexpr std::string_view kTopic = "topic", kTitle = "title", kSource = "source
 constexpr std::size_t kMostValues = 4096;
 
 std::optional<double> number(const Field& field, std::string_view text, Issue& out) {
-  const std::string hint = "try " + std::string(field.says.example);
+  const std::string hint = "try " + value_to_try(text, field.dim, field.says.example);
   const Measure m = parse_quantity(text, field.dim);
   if (!m) {
     const char* device = field.says.device != nullptr ? ", or the name of an accelerator" : "";
@@ -137,7 +137,8 @@ void say_input(study::Given& given, const Field& field, std::string_view text, G
     else
       said.values = numbers(field, text, said, where);
   }
-  if (!where.rule.empty()) issues.add(std::move(where));
+  said.refused = !where.rule.empty();
+  if (said.refused) issues.add(std::move(where));
   given.say(std::move(said));
 }
 

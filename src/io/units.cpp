@@ -65,6 +65,7 @@ struct Prefix {
 constexpr Prefix kPrefixes[] = {  // the longer first
     {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50},
     {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18},
+    {"Z", 1e21}, {"Y", 1e24},
 };
 
 struct Kind {

@@ -34,8 +34,8 @@ double printed_result(const Tape& tape, std::uint32_t node, int digits) {
     case Op::Sub: return a - b;
     case Op::Mul: return a * b;
     case Op::Div: return a / b;
-    case Op::Max: return std::fmax(a, b);
-    case Op::Min: return std::fmin(a, b);
+    case Op::Max: return larger(a, b);
+    case Op::Min: return smaller(a, b);
     case Op::Pow: return std::pow(a, b);
     case Op::GammaQuantile: return gamma_quantile(a, b);
     case Op::Sqrt: return std::sqrt(a);

@@ -23,7 +23,8 @@ constexpr Scale kBinary[] = {
 constexpr Scale kDecimal[] = {{1e15, "PB"}, {1e12, "TB"}, {1e9, "GB", 0.1}, {1e6, "MB", 0.1}, {1e3, "kB"}};
 constexpr Scale kClock[] = {{kDay, "days", 2}, {kHour, "h", 2}, {kMinute, "min", 2}, {1, "s"},
                             {1e-3, "ms"},      {1e-6, "us"},    {1e-9, "ns", 0}};
-constexpr Scale kPrefixes[] = {{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+constexpr Scale kPrefixes[] = {{1e24, "Y"}, {1e21, "Z"}, {1e18, "E"}, {1e15, "P"},
+                               {1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"}};
 constexpr Scale kShort[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}};
 
 /// A value that would be rounded up to the next scale belongs there.

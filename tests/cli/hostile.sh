@@ -173,6 +173,27 @@ refused 'a schedule that the shape forbids' /micro_batches schedule-allows "$pro
   --stages 6
 refused 'nothing at all' --stages missing "$program" schedule
 
+# Reports of plans: what is none, and numbers that are none.
+"$program" plan llama8b h100x64 --format json -o report.json
+while read -r name rule from to; do
+  sed "0,/$from/s//$to/" report.json >bad.json
+  refused "report: $name" bad.json "$rule" "$program" diff ./bad.json ./report.json
+done <<'END'
+schema report-schema trainplan.plan trainplan.check
+no-ledger report-ledger "ledger":.{ "_ledger":{
+item-without-id missing-key "id":."params.query_width" "_id":"params.query_width"
+nan json-number query.width",."value":.4096 query-width","value":NaN
+text number query.width",."value":.4096 query-width","value":"7"
+huge json-number query.width",."value":.4096 query-width","value":1e400
+END
+for option in '--fail-above memory' '--fail-above nothing=1%' '--fail-above step=nan%' '--fail-above ,' '--pin-b tp=4' '--tp 4'; do
+  refused "diff $option" "${option%% *}" '[a-z-]+' "$program" diff ./report.json ./report.json $option
+done
+
+for option in '--framework nothing' '--framework deepspeed,deepspeed' '--framework ,' '--sharding zero3' '--tp 6'; do
+  refused "compare $option" "${option%% *}" '[a-z-]+' "$program" compare llama8b h100x64 $option
+done
+
 # Degrees that no plan can hold, one by one and together.
 for pin in tp=65536 pp=65536 vpp=65536 cp=65536 micro_batch=65536 recompute_layers=65536 tp=1048576,pp=1048576 \
   tp=65535,pp=65535,cp=65535 dp=1048577 shard_size=65536,sharding=hsdp sequence=1e400 global_batch=-1; do
@@ -204,7 +225,8 @@ to_closed_pipe() {
   "$@" >&7
 }
 for words in 'plan llama8b h100x64' 'check good_run.json' 'check good_run.json --format json' \
-  'explain llama8b h100x64 memory.state' 'list models' 'calc' '--help'; do
+  'explain llama8b h100x64 memory.state' 'diff report.json good_run.json' \
+  'compare llama8b h100x64 --framework deepspeed' 'list models' 'calc' '--help'; do
   unwritten "$words: a full disk" 'standard output' to_full "$program" $words
   unwritten "$words: no output" 'standard output' to_nobody "$program" $words
   unwritten "$words: a closed pipe" 'standard output' to_closed_pipe "$program" $words

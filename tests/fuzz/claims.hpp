@@ -9,6 +9,7 @@
 #include "trainplan/cost/stated_pipeline.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/load_pipeline.hpp"
+#include "trainplan/io/load_report.hpp"
 #include "trainplan/render/render.hpp"
 #include "trainplan/sim/schedules.hpp"
 #include "trainplan/spec/validate_pipeline.hpp"
@@ -85,7 +86,8 @@ inline Issues field_issues(const Issues& issues) {
   return out;
 }
 
-/// Loads a text of a kind (a folder of configs/, or "runs"); the first claim that does not hold, or nothing.
+/// Loads a text of a kind (a folder of configs/, "runs" or "reports"); the first claim that does not hold, or
+/// nothing.
 inline std::string broken_claim(std::string_view kind, std::string_view text) {
   Issues issues;
   if (kind == "models") return exact(load_model_text(text, kFile, issues), text, issues);
@@ -93,6 +95,7 @@ inline std::string broken_claim(std::string_view kind, std::string_view text) {
   if (kind == "accelerators") return exact(load_accelerator_text(text, kFile, issues), text, issues);
   if (kind == "frameworks") return exact(load_framework_text(text, kFile, issues), text, issues);
   if (kind == "calibration") return exact(load_calibration_text(text, kFile, issues), text, issues);
+  if (kind == "reports") return exact(load_report_text(text, kFile, issues), text, issues);
   if (kind == "references") {
     load_anchors_text(text, kFile, issues);
     return flaws(text, issues);

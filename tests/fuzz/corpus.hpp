@@ -11,7 +11,7 @@ namespace fuzz {
 
 inline constexpr std::pair<char, std::string_view> kLetters[] = {
     {'m', "models"},      {'c', "clusters"},   {'a', "accelerators"}, {'f', "frameworks"},
-    {'k', "calibration"}, {'n', "references"}, {'r', "runs"},         {'p', "schedules"}};
+    {'k', "calibration"}, {'n', "references"}, {'r', "runs"},         {'p', "schedules"},  {'d', "reports"}};
 
 /// Inputs without such a letter are of no interest and break nothing.
 inline std::string broken_claim(std::string_view input) {

@@ -157,6 +157,17 @@ TEST_CASE("damaged pipelines are loaded or refused, and a legal one runs") {
   check_mutations("schedules", texts, 11, 6000, members);
 }
 
+TEST_CASE("damaged reports of plans are loaded or refused") {
+  const std::string report = R"({"schema": "trainplan.plan/1", "title": "m on c",
+ "inputs": {"files": {"model": "m", "model_note": "m.json", "sequence_tokens": 4096, "compile": false}},
+ "plan": {"degrees": {"tp": 8, "tp_note": "with sequence parallelism", "recompute": "none"}},
+ "ledger": {"stage": 3, "items": [
+  {"id": "memory.device", "title": "device total", "value_bytes": 45708174295.04, "depth": 0},
+  {"id": "step.mfu", "title": "MFU", "value_ratio": 0.4, "depth": 0},
+  {"id": "step.time", "title": "step", "value_seconds": 4.4, "depth": 0}]}})";
+  check_mutations("reports", {report}, 12, 3000);
+}
+
 TEST_CASE("a file of one kind given as another is refused like any other") {
   const std::vector<std::string> kinds{"models",      "clusters",   "accelerators", "frameworks",
                                        "calibration", "references", "schedules"};

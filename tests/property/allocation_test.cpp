@@ -6,7 +6,9 @@
 
 #include "catch.hpp"
 #include "plans.hpp"
+#include "problems.hpp"
 #include "trainplan/cost/plan_cost.hpp"
+#include "trainplan/search/search.hpp"
 
 namespace {
 std::atomic<long> allocations{0};
@@ -43,4 +45,18 @@ TEST_CASE("evaluate does not allocate, over 1,000 plans") {
   for (const Sample& s : samples) sum += evaluate(s.problem, s.plan).step.step.num();
   CHECK(allocations - before == 0);
   CHECK(sum > 0);
+}
+
+TEST_CASE("a search allocates nothing while it visits plans") {
+  problems::Draft draft({.cluster = "h100x64"});
+  const Problem problem = draft.problem();
+  const RunSpec run;
+  const PlanSpace space = plan_space(Planner(problem, run, 0), 64);
+  const SearchOptions options;
+  Found found(options);
+  detail::Lane lane(space, options, Room::Planned, found);
+  const long before = allocations;
+  for (std::uint32_t i = 0; i < space.arrangements().size(); ++i) lane.visit({0, 0, i});
+  CHECK(allocations - before == 0);
+  CHECK(found.counts.evaluated > 1'000);
 }

@@ -84,15 +84,16 @@ requires(even(D)) auto sqrt(Quantity<D, N> q) {
   using std::sqrt;
   return Quantity<halved(D), N>{sqrt(q.num())};
 }
+/// The standard functions call the library for the sake of numbers that are none.
+constexpr double larger(double a, double b) { return a >= b ? a : b; }
+constexpr double smaller(double a, double b) { return a <= b ? a : b; }
 template <Dim D, class N>
 auto max(Quantity<D, N> a, Quantity<D, N> b) {
-  using std::fmax;
-  return Quantity<D, N>{fmax(a.num(), b.num())};
+  return Quantity<D, N>{larger(a.num(), b.num())};
 }
 template <Dim D, class N>
 auto min(Quantity<D, N> a, Quantity<D, N> b) {
-  using std::fmin;
-  return Quantity<D, N>{fmin(a.num(), b.num())};
+  return Quantity<D, N>{smaller(a.num(), b.num())};
 }
 /// The part above zero: losses are sums of positive parts.
 template <Dim D, class N>

@@ -26,12 +26,15 @@ inline constexpr std::array<std::string_view, kRunLosses> kRunLossNames{
 constexpr std::size_t index_of(RunLoss l) { return static_cast<std::size_t>(l); }
 constexpr std::string_view name_of(RunLoss l) { return kRunLossNames[index_of(l)]; }
 
-/// share in RunLoss order. fixed: share lost whatever the interval is. finishes: the goodput is above 0; what
-/// comes after it only then, money and energy where their inputs are known.
+/// share in RunLoss order. fixed: share lost whatever the interval is, fixed_time: of one failure. least: the
+/// shortest interval that there can be. complete: goodput of Daly's complete form, and the calendar time by
+/// it, with a token budget. finishes: the goodput is above 0; what comes after it only then, money and energy
+/// where their inputs are known.
 template <class N>
 struct LongRun : RunWork<N> {
-  Seconds<N> mtbf, joint, young, best, interval;
-  Count<N> fixed, goodput, overhead{};
+  Seconds<N> mtbf, joint, fixed_time, least, young, best, interval;
+  Count<N> fixed, goodput, crowding, complete, overhead{};
+  Seconds<N> complete_calendar{};
   std::array<Count<N>, kRunLosses> share{};
   bool finishes = false;
   Seconds<N> run{}, calendar{}, gpu_time{};
@@ -96,24 +99,29 @@ Count<typename R::Num> spike_loss(R& rec, const SpikeItems& items, const RunFigu
                    figure<Seconds<N>>(rec, "M_spike", "time between loss spikes", f.spike_every));
 }
 
+/// A save is not begun before the last one is written, and not within a step; one that stops training for
+/// longer than the work between two of them leaves less than half of the time.
+template <class N>
+Seconds<N> least_interval(const RunWork<N>& run) {
+  Seconds<N> out = run.step;
+  for (const Seconds<N>& t : {run.stop, run.lag})
+    if (value_of(t) > value_of(out)) out = t;
+  return out;
+}
+
 template <Recorder R>
 void intervals_of_run(R& rec, const RunFigures& f, LongRun<typename R::Num>& run) {
   using N = typename R::Num;
   run.young = rec.apply(young_interval, {"forecast.young", "tau_Y", "Young's interval"}, run.stop, run.joint);
-  const auto fixed_time =
-      rec.item({"forecast.fixed_time", "T_fix", "time that a failure costs whatever the interval"},
-               run.fixed * run.joint);
-  run.best = rec.apply(best_interval, {"forecast.best", "tau_best", ""}, run.stop, run.joint, fixed_time);
-  // A save is not begun before the last one is written, and not within a step.
-  const double least = value_of(run.lag) > value_of(run.step) ? value_of(run.lag) : value_of(run.step);
+  run.best = rec.apply(best_interval, {"forecast.best", "tau_best", ""}, run.stop, run.joint, run.fixed_time);
+  run.least = least_interval(run);
   const auto at_least = [&](Seconds<N> tau, const Item& item) {
-    if (value_of(tau) >= least) return tau;
-    return rec.item(item, max(tau, value_of(run.lag) > value_of(run.step) ? run.lag : run.step));
+    return value_of(tau) >= value_of(run.least) ? tau : rec.item(item, max(tau, run.least));
   };
   run.young = at_least(run.young,
-                       {"forecast.young_possible", "tau_Y", "Young's interval, at least a step and a write"});
-  run.best = at_least(run.best,
-                      {"forecast.best_possible", "tau_best", "best interval, at least a step and a write"});
+                       {"forecast.young_possible", "tau_Y", "Young's interval, at least a step and a save"});
+  run.best =
+      at_least(run.best, {"forecast.best_possible", "tau_best", "best interval, at least a step and a save"});
   run.interval =
       f.interval.known
           ? rec.item({"forecast.interval", "tau", "interval between saves"},
@@ -151,10 +159,8 @@ void price_run(R& rec, const PlannedRun& p, const RunFigures& f, LongRun<typenam
     run.money = rec.apply(cost_of_time, {"forecast.money", "c_run", "dollars"}, run.calendar, run.held,
                           figure<UsdPerSec<N>>(rec, "c_gpu", "price of one GPU", f.price));
   if (!p.tdp.known) return;
-  const auto busy =
-      rec.apply(gpu_time, {"forecast.busy_gpu_time", "T_busy", "GPU time of the run"}, run.run, run.gpus);
   const Figure pue = f.pue.known ? f.pue : Figure{.value = 1, .origin = "the GPUs alone", .known = true};
-  run.energy = rec.apply(energy_bound, {"forecast.energy", "E", ""}, busy,
+  run.energy = rec.apply(energy_bound, {"forecast.energy", "E", ""}, run.gpu_time,
                          figure<Count<N>>(rec, "P_tdp", "power limit of one GPU, W", p.tdp),
                          figure<Count<N>>(rec, "PUE", "power of the site over that of the GPUs", pue));
 }
@@ -176,6 +182,24 @@ Recovery<typename R::Num> recovery_of_run(R& rec, const RunFigures& f, LongRun<t
   const auto l = part(RunLoss::Load, "forecast.share.load", "x_l", "loading the checkpoint", r.load);
   run.fixed = d + s + l;
   return r;
+}
+
+/// Beside the five terms: how far to trust them, and the goodput where a failure strikes saves and recoveries
+/// too.
+template <Recorder R>
+void complete_run(R& rec, const PlannedRun& p, const RunFigures& f, LongRun<typename R::Num>& run) {
+  run.crowding = rec.apply(crowding, {"forecast.crowding", "x_crowd", ""}, run.stop, run.interval, run.joint,
+                           run.fixed_time);
+  run.complete =
+      rec.apply(retry_goodput, {"forecast.goodput_complete", "G_c", "goodput of Daly's complete form"},
+                run.stop, run.interval, run.joint, run.fixed_time);
+  if (!p.tokens || value_of(run.complete) <= 0) return;
+  const auto overhead = rec.apply(
+      goodput_overhead, {"forecast.overhead_complete", "x_over_c", "overhead, complete form"}, run.complete);
+  run.complete_calendar =
+      rec.apply(finish_time, {"forecast.calendar_complete", "T_cal_c", "calendar time, complete form"},
+                figure<Seconds<typename R::Num>>(rec, "T_0", "planned stops", f.planned_stop), run.steps,
+                run.step, overhead);
 }
 
 }  // namespace detail
@@ -213,6 +237,9 @@ LongRun<typename R::Num> long_run(R& rec, const PlannedRun& p, const RunFigures&
   }
   run.fixed = rec.item({"forecast.fixed", "x_fix", "share lost whatever the interval", {}, Unit::Share},
                        further.fixed.empty() ? run.fixed : run.fixed + further.fixed.total());
+  run.fixed_time =
+      rec.item({"forecast.fixed_time", "T_fix", "time that a failure costs whatever the interval"},
+               run.fixed * run.joint);
   detail::intervals_of_run(rec, f, run);
   if (spikes) {
     const auto steps =
@@ -227,6 +254,7 @@ LongRun<typename R::Num> long_run(R& rec, const PlannedRun& p, const RunFigures&
                                    run.interval, further.all);
   run.share[index_of(RunLoss::Rollback)] = rec.apply(
       rollback_share, {"forecast.share.rollback", "x_back", "computing twice"}, run.interval, run.mtbf);
+  detail::complete_run(rec, p, f, run);
   run.finishes = value_of(run.goodput) > 0;
   run.share[index_of(RunLoss::Saving)] = rec.apply(
       saving_share, {"forecast.share.saving", "x_save", "saving"}, run.goodput, run.stop, run.interval);
@@ -242,6 +270,14 @@ inline LongRun<double> evaluate_run(const PlannedRun& p, const RunFigures& f) {
 inline LongRun<double> evaluate_run(const PlannedRun& p, RunFigures f, double interval) {
   f.interval = Figure{.value = interval, .origin = "trial", .known = true};
   return evaluate_run(p, f);
+}
+
+/// What takes most time of a run beside saving.
+inline RunLoss largest_loss(const LongRun<double>& run) {
+  RunLoss out = RunLoss::Rollback;
+  for (const RunLoss loss : kAllRunLosses)
+    if (loss != RunLoss::Saving && run.share[index_of(loss)] > run.share[index_of(out)]) out = loss;
+  return out;
 }
 
 }  // namespace trainplan

@@ -2,6 +2,7 @@
 /// that come faster than a restart.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -33,9 +34,12 @@ class ForecastJudge {
   explicit ForecastJudge(Issues& issues) : issues_(issues) {}
 
   void add(const Figure& f, std::string_view key, std::string got, std::string rule, std::string must,
-           std::string hint) {
-    Issue issue{
-        .rule = std::move(rule), .got = std::move(got), .must = std::move(must), .hint = std::move(hint)};
+           std::string hint, Severity level = Severity::Error) {
+    Issue issue{.level = level,
+                .rule = std::move(rule),
+                .got = std::move(got),
+                .must = std::move(must),
+                .hint = std::move(hint)};
     const auto cut = f.origin.rfind(" /");
     if (cut == std::string::npos) {
       issue.pointer = option_of(key);
@@ -60,6 +64,16 @@ inline void judge_forecast(const ForecastSpec& f, Issues& issues) {
   const bool parts = !f.detect.empty() || f.restart || f.load;
   judge.not_both(f.recovery, "recovery", parts, "detect, restart and load, which it is the sum of");
   judge.not_both(f.save_time, "save_time", f.save_bandwidth.has_value(), "save_bandwidth, which gives it");
+  if (f.copy_time && f.saving.value_or(Saving::Sync) == Saving::Sync)
+    judge.add(
+        *f.copy_time, "copy_time", detail::duration_text(f.copy_time->value), "copy-needs-async",
+        "come with saving = async: with synchronous saving (saving = sync, the default) the whole write "
+        "stops training",
+        "try --saving async, or --save-time in place of --copy-time");
+  for (auto s = f.scenarios.begin(); s != f.scenarios.end(); ++s)
+    if (std::count(f.scenarios.begin(), s, *s) == 1)
+      judge.add({.origin = f.scenarios_origin}, "scenario", *s + " and " + *s, "twice",
+                "name each scenario once", "leave one of them out");
   if (f.deadline && f.planned_stop && f.planned_stop->value >= f.deadline->value)
     judge.add(*f.planned_stop, "planned_stop", detail::duration_text(f.planned_stop->value),
               "stop-within-deadline", "be below the deadline of " + detail::duration_text(f.deadline->value),
@@ -91,8 +105,8 @@ inline void judge_saving(const PlannedRun& p, const RunFigures& f, Issues& issue
 inline void judge_run(const PlannedRun& p, const RunFigures& f, const std::vector<Figure>& intervals,
                       const RunWork<double>& work, Issues& issues) {
   detail::ForecastJudge judge(issues);
-  const bool async = f.saving == Saving::Async;
-  const double save = async ? work.lag.num() : work.stop.num(), step = work.step.num();
+  const double save = std::max(work.lag.num(), work.stop.num()), step = work.step.num();
+  const bool writes = work.lag > work.stop;
   for (const Figure& i : intervals) {
     const auto refuse = [&](std::string rule, std::string must, double least) {
       judge.add(i, "interval", detail::duration_text(i.value), std::move(rule), std::move(must),
@@ -100,8 +114,8 @@ inline void judge_run(const PlannedRun& p, const RunFigures& f, const std::vecto
     };
     if (f.can_save() && i.value < save)
       refuse("interval-above-save",
-             std::string(async ? "not be shorter than writing a checkpoint takes, "
-                               : "not be shorter than one save, ") +
+             std::string(writes ? "not be shorter than writing a checkpoint takes, "
+                                : "not be shorter than one save, ") +
                  detail::duration_text(save),
              save);
     else if (i.value < step)
@@ -118,6 +132,21 @@ inline void judge_run(const PlannedRun& p, const RunFigures& f, const std::vecto
             detail::duration_text(f.restart.value),
         "try " + detail::rounded(f.restart.value * p.gpus() * 10 / 3600, std::chars_format::general, 3) +
             "h, or fewer GPUs");
+}
+
+/// Where failures crowd, the five terms are too low. `name` of the scenario, if there are several.
+inline void judge_crowding(const RunFigures& f, const LongRun<double>& run, const std::string& name,
+                           Issues& issues) {
+  if (run.crowding.num() <= kFewFailures) return;
+  const std::string scenario = name.empty() ? "" : "scenario " + name + ": ";
+  const std::string share = detail::rounded(100 * run.complete.num(), std::chars_format::general, 3);
+  detail::ForecastJudge(issues).add(
+      f.gpu_mtbf, "gpu_mtbf",
+      scenario + "a crowding of " + detail::rounded(run.crowding.num(), std::chars_format::general, 3),
+      "failures-crowd",
+      "leave an interval, its save and a recovery at most " + shown(kFewFailures) +
+          " of the time between failures; beyond, the five terms of the goodput are too low",
+      "read Daly's complete form instead, forecast.goodput_complete: " + share + " %", Severity::Warning);
 }
 
 }  // namespace trainplan

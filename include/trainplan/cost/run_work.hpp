@@ -13,11 +13,12 @@
 namespace trainplan {
 
 /// compute: the part that an efficiency is of; rest: waits beside it. stop: what one save stops training;
-/// lag: how much older its state is when it is on storage. steps only with a token budget.
+/// lag: how much older its state is when it is on storage. steps only with a token budget. mfu: of the step
+/// with its waits.
 template <class N>
 struct RunWork {
   Seconds<N> compute, rest, step;
-  Count<N> efficiency, steps{}, gpus, held;
+  Count<N> efficiency, mfu, steps{}, gpus, held;
   Seconds<N> stop{}, lag{};
 };
 
@@ -56,9 +57,9 @@ template <Recorder R>
 void step_of_run(R& rec, const PlannedRun& p, const RunFigures& f, RunWork<typename R::Num>& out) {
   using N = typename R::Num;
   const auto input = figure<Seconds<N>>(rec, "T_in", "wait for input", f.input_wait);
+  const auto ideal = planned<Seconds<N>>(rec, "T_ideal", "ideal step", "plan " + p.ideal_id, p.ideal);
   Sum<Seconds<N>> rest;
   if (f.efficiency.known) {
-    const auto ideal = planned<Seconds<N>>(rec, "T_ideal", "ideal step", "plan " + p.ideal_id, p.ideal);
     out.efficiency = figure<Count<N>>(rec, "eta", "efficiency (assumed)", f.efficiency);
     out.compute =
         rec.apply(step_time_at_mfu, {"forecast.compute", "T_comp", "compute at the assumed efficiency"},
@@ -77,6 +78,7 @@ void step_of_run(R& rec, const PlannedRun& p, const RunFigures& f, RunWork<typen
   rest.add(input);
   out.rest = rec.item({"forecast.rest", "T_rest", "waits beside the compute"}, 1.0 * rest.total());
   out.step = rec.item({"forecast.step", "T_step", "step time"}, out.compute + out.rest);
+  out.mfu = rec.apply(mfu, {"forecast.mfu", "MFU_run", "MFU of that step"}, ideal, out.step);
 }
 
 /// What a save stops and how old its state is when it is safe.

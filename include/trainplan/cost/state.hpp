@@ -104,8 +104,9 @@ Count<typename R::Num> offloaded_share(R& rec, double share) {
 
 /// Share of a row of state that lives in host memory.
 inline double host_share(const Problem& problem, const Plan& plan, std::string_view id) {
-  const HostRows& host = problem.profile().rows(plan.sharding)->host;
   const Offload& o = problem.recipe.offload;
+  if (!o.weights && o.optimizer == 0) return 0;
+  const HostRows& host = problem.profile().rows(plan.sharding)->host;
   if (o.weights && goes_along(host.weights, id)) return 1;
   return goes_along(host.optimizer, id) ? o.optimizer : 0;
 }

@@ -54,7 +54,7 @@ inline Report check_report(const std::vector<CheckedRun>& runs) {
       constants.sentences.push_back({run.name + ": constants: baseline, with " + overlay});
     for (const Gate& g : run.gates) {
       table.rows.push_back(
-          {run.name, detail::degrees_text(run.trial.plan), g.name, Code{g.id}, g.value, g.limit, g.holds()});
+          {run.name, detail::degrees_text(run.trial.plan), g.name, Code{g.id}, g.cell(), g.limit, g.holds()});
       if (g.holds()) continue;
       r.verdict = Verdict::Failed;
       failures.sentences.push_back(failure_of(run.name + ": ", g, run.trial.cost.stage));

@@ -17,15 +17,26 @@ inline bool belongs_to_plan(std::string_view item) {
 }
 
 /// Every item of a ledger with its value; of another stage than the fullest, those of its GPU only.
-inline Report item_list_report(const Ledger& ledger, std::string title, bool fullest) {
-  Report r{"items", std::move(title), Verdict::None, {}, {}};
+inline Lines item_lines(const Ledger& ledger, bool fullest) {
   Lines lines{"items", {}};
   for (const LineItem& item : ledger.items()) {
     if (!fullest && belongs_to_plan(item.id)) continue;
     lines.lines.push_back({item.id, item.title, Value{item.value, unit_of(item)}, 0, ""});
   }
-  r.sections.push_back(Section{"ledger", "Items that can be explained", {std::move(lines)}});
+  return lines;
+}
+
+inline Report item_list_report(const Ledger& ledger, std::string title, bool fullest) {
+  Report r{"items", std::move(title), Verdict::None, {}, {}};
+  r.sections.push_back(Section{"ledger", "Items that can be explained", {item_lines(ledger, fullest)}});
   return r;
+}
+
+/// The same of the fullest stage, with its number: what `diff` reads from the report of a plan.
+inline Section ledger_section(const Ledger& ledger, int stage) {
+  Facts of{"", {}};
+  of.add("stage", "stage of the GPU", Value{static_cast<double>(stage)});
+  return {"ledger", "Items that can be explained", {std::move(of), item_lines(ledger, true)}};
 }
 
 /// The formula of an item, its operands and, where it is a sum, its parts. The ledger must outlive the

@@ -46,17 +46,20 @@ inline PlannedRun planned_run(const Trial& t, const Ledger& ledger) {
 }
 
 /// The run under one scenario, or under none; what the cluster and the command line say is the same.
+/// own_save: the scenario says how long a save takes.
 struct ScenarioRun {
   std::string name, title;
   RunFigures figures;
+  RunWork<double> work;
   std::optional<LongRun<double>> run;  // not without the figures that a goodput needs
   double best_goodput = 0;
+  bool own_save = false;
 };
 
-/// goodput and waste at that interval.
+/// goodput of the five terms and of Daly's complete form at that interval.
 struct IntervalRow {
   std::string id, method, note;
-  double interval = 0, steps = 0, goodput = 0;
+  double interval = 0, steps = 0, goodput = 0, complete = 0;
 };
 
 /// A stretch of intervals that are at most so many points below the best.
@@ -97,6 +100,7 @@ struct ForecastAnswer {
   std::vector<SavingRow> savings;
   std::vector<LeverRow> levers;
   std::string lever_target;
+  std::optional<LeverRow> costly_spare;  // one more spare node, where it costs more than it gives back
   std::vector<IntervalChange> changes;
   std::vector<AlarmRow> alarms;
 
@@ -117,22 +121,35 @@ inline ScenarioRun scenario_run(const PlannedRun& p, const ForecastSpec& spec, c
   out.name = scenario != nullptr ? scenario->name : "as given";
   out.title = scenario != nullptr ? scenario->title : "";
   out.figures = run_figures(spec, scenario, cluster);
+  out.own_save = scenario != nullptr && scenario->save_time && !spec.save_time && !spec.save_bandwidth;
+  Eval rec;
+  run_work(rec, p, out.figures, out.work);
   if (!out.figures.known()) return out;
   out.run = evaluate_run(p, out.figures);
   out.best_goodput = goodput_of(p, out.figures, out.run->best.num());
   return out;
 }
 
-/// Every interval that a formula recommends, and the one that was given, with the goodput that it has.
+/// "one save", "one write" or "one step": what an interval cannot be shorter than.
+inline std::string least_text(const LongRun<double>& run) {
+  return run.least == run.stop ? "one save" : run.least == run.lag ? "one write" : "one step";
+}
+
+/// Every interval that a formula recommends, raised to what is possible, and the one that was given, with the
+/// goodput that it has.
 inline std::vector<IntervalRow> interval_rows(const PlannedRun& p, const ScenarioRun& s) {
   const LongRun<double>& run = *s.run;
   const RunFigures& f = s.figures;
   const Seconds<> recovery{f.detect.value + f.restart.value + f.load.value};
   std::vector<IntervalRow> rows;
   const auto row = [&](std::string id, std::string method, Seconds<> tau, std::string note) {
-    if (tau.num() <= 0) tau = run.step;
+    if (tau < run.least) {
+      tau = run.least;
+      note += "; raised to " + least_text(run);
+    }
+    const LongRun<double> at = evaluate_run(p, f, tau.num());
     rows.push_back({std::move(id), std::move(method), std::move(note), tau.num(),
-                    std::max(1.0, std::round((tau / run.step).num())), goodput_of(p, f, tau.num())});
+                    std::max(1.0, std::round((tau / run.step).num())), at.goodput.num(), at.complete.num()});
   };
   const bool valid = run.stop.num() < 2 * run.joint.num();
   row("young", "Young, first order", young_interval(run.stop, run.joint), "sqrt(2 delta M)");
@@ -153,10 +170,8 @@ inline std::vector<FlatBand> flat_bands(const ScenarioRun& s) {
   for (const double points : {0.001, 0.005}) {
     const Count<> g{s.best_goodput - points};
     if (g.num() <= 0 || run.fixed.num() >= 1) continue;
-    out.push_back(
-        {points,
-         std::max(flat_low(run.stop, run.joint, run.fixed, g).num(), std::max(run.step.num(), run.lag.num())),
-         flat_high(run.stop, run.joint, run.fixed, g).num()});
+    out.push_back({points, std::max(flat_low(run.stop, run.joint, run.fixed, g), run.least).num(),
+                   flat_high(run.stop, run.joint, run.fixed, g).num()});
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,8 +91,10 @@ inline std::vector<Lever> levers_of(const ScenarioRun& s, const Scenario& target
 
 }  // namespace detail
 
-/// Sorted by the time that each gives back alone; of a run that never finishes by its goodput.
-inline std::vector<LeverRow> lever_rows(const PlannedRun& p, const ScenarioRun& s, const Scenario& target) {
+/// Sorted by the time that each gives back alone; of a run that never finishes by its goodput. A spare node
+/// that costs more than it gives back goes to `costly` in place of a row.
+inline std::vector<LeverRow> lever_rows(const PlannedRun& p, const ScenarioRun& s, const Scenario& target,
+                                        std::optional<LeverRow>& costly) {
   const LongRun<double>& base = *s.run;
   std::vector<std::pair<LeverRow, detail::Lever>> rows;
   for (detail::Lever& lever : detail::levers_of(s, target)) {
@@ -99,9 +102,12 @@ inline std::vector<LeverRow> lever_rows(const PlannedRun& p, const ScenarioRun& 
     RunFigures f = s.figures;
     lever.pull(plan, f);
     const detail::Pulled alone = detail::pulled(base, s.figures, plan, f);
-    rows.push_back({{lever.id, lever.title, lever.from, lever.to, alone.goodput - base.goodput.num(),
-                     alone.time, alone.money},
-                    std::move(lever)});
+    LeverRow row{lever.id,   lever.title, lever.from, lever.to, alone.goodput - base.goodput.num(),
+                 alone.time, alone.money};
+    if (alone.money < 0)
+      costly = std::move(row);
+    else
+      rows.emplace_back(std::move(row), std::move(lever));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first.time, a.first.points) > std::pair(b.first.time, b.first.points);
@@ -133,7 +139,7 @@ inline ForecastAnswer answer_forecast(const PlannedRun& plan, const ForecastSpec
   out.intervals = detail::interval_rows(plan, first);
   out.flat = detail::flat_bands(first);
   out.savings = detail::saving_rows(plan, first.figures);
-  out.levers = lever_rows(plan, first, target);
+  out.levers = lever_rows(plan, first, target, out.costly_spare);
   out.lever_target = target.name;
   out.changes = detail::interval_changes(plan, first, spec.interval);
   out.alarms = detail::alarm_rows(plan, first, spec.detect);

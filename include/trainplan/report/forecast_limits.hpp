@@ -6,14 +6,15 @@
 #include <optional>
 #include <vector>
 
-#include "trainplan/report/forecast_answer.hpp"
+#include "trainplan/report/forecast_nodes.hpp"
 
 namespace trainplan {
 
 /// Nothing where no number does it.
 struct DeadlineAnswer {
   double limit = 0, budget_step = 0, cap = 0, margin = 0, left = 0;
-  std::optional<double> efficiency, nodes;
+  std::optional<double> efficiency;
+  NodesAnswer nodes;
   double efficiency_now = 0;
   bool holds = false;
 };
@@ -24,30 +25,9 @@ struct BudgetAnswer {
   bool holds = false;
 };
 
-namespace detail {
-
-/// The fewest nodes on which the run keeps the deadline, at the same MFU. More nodes also fail more often.
-inline std::optional<double> nodes_for(const PlannedRun& p, const RunFigures& f, double deadline) {
-  constexpr double kMostNodes = 1 << 20;
-  const auto holds = [&](double nodes) {
-    const LongRun<double> run = evaluate_run(p.on_nodes(nodes), f);
-    return run.finishes && run.calendar.num() <= deadline;
-  };
-  double high = 1;
-  while (high <= kMostNodes && !holds(high)) high *= 2;
-  if (high > kMostNodes) return std::nullopt;
-  double low = high / 2;  // does not hold, or is below one node
-  while (high - low > 1) {
-    const double middle = std::floor((low + high) / 2);
-    (holds(middle) ? high : low) = middle;
-  }
-  return high;
-}
-
-}  // namespace detail
-
-/// Of a run that finishes, with a token budget.
-inline DeadlineAnswer deadline_answer(const PlannedRun& p, const ScenarioRun& s, double deadline) {
+/// Of a run that finishes, with a token budget. `replan`: of the run on other numbers of nodes.
+inline DeadlineAnswer deadline_answer(const PlannedRun& p, const ScenarioRun& s, double deadline,
+                                      const Replan& replan = {}) {
   const LongRun<double>& run = *s.run;
   const Seconds<> time{deadline - s.figures.planned_stop.value};
   DeadlineAnswer out;
@@ -63,7 +43,7 @@ inline DeadlineAnswer deadline_answer(const PlannedRun& p, const ScenarioRun& s,
     const double needed = efficiency_needed(run.efficiency, run.compute, cap - run.rest).num();
     if (needed <= 1) out.efficiency = needed;
   }
-  out.nodes = detail::nodes_for(p, s.figures, deadline);
+  out.nodes = nodes_for(p, s.figures, deadline, replan);
   return out;
 }
 
@@ -79,8 +59,7 @@ inline BudgetAnswer budget_answer(const PlannedRun& p, const ScenarioRun& s, dou
       positive(time_of_money(Usd<>{budget}, run.held, price) - Seconds<>{s.figures.planned_stop.value});
   out.tokens = tokens_in_time(time, run.step, run.overhead, Tokens<>{p.tokens_per_step}).num();
   if (!p.tokens || !p.peak.known) return out;
-  const Flops<> flops = time * (mfu(Seconds<>{p.ideal}, run.step) / (run.overhead + 1.0)) *
-                        (run.gpus * FlopsPerSec<>{p.peak.value});
+  const Flops<> flops = time * (run.mfu / (run.overhead + 1.0)) * (run.gpus * FlopsPerSec<>{p.peak.value});
   out.params = params_for_flops(flops, Tokens<>{*p.tokens}).num();
   return out;
 }

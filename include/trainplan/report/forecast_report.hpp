@@ -2,20 +2,24 @@
 /// side.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "trainplan/report/forecast_gates.hpp"
 #include "trainplan/report/forecast_levers.hpp"
+#include "trainplan/report/forecast_scenarios.hpp"
 #include "trainplan/report/forecast_sections.hpp"
 #include "trainplan/report/worth_section.hpp"
 
 namespace trainplan {
 
-/// What the run is held against; each only where it could be judged.
+/// What the run is held against; each only where it could be judged. gates: what it limits beside them.
 struct ForecastLimits {
   std::optional<DeadlineAnswer> deadline;
   std::optional<BudgetAnswer> budget;
+  std::vector<Gate> gates;
 };
 
 namespace detail {
@@ -28,21 +32,25 @@ inline Section interval_section(const ForecastAnswer& a) {
                {"interval", "interval"},
                {"steps", "steps"},
                {"goodput", "goodput"},
+               {"complete", "complete"},
                {"rule", "rule"}},
               {}};
   for (const IntervalRow& r : a.intervals)
-    table.rows.push_back(
-        {r.method, time_value(r.interval), Value{r.steps, Unit::Whole}, goodput_cell(r.goodput), r.note});
+    table.rows.push_back({r.method, time_value(r.interval), Value{r.steps, Unit::Whole},
+                          goodput_cell(r.goodput), goodput_cell(r.complete), r.note});
   s.blocks.push_back(std::move(table));
   Notes flat{"flat", {}};
   for (const FlatBand& b : a.flat)
     flat.sentences.push_back({"within ", Value{b.points, Unit::Points}, " of the best from ",
                               time_value(b.low), " to ", time_value(b.high)});
-  if (!flat.sentences.empty()) s.blocks.push_back(std::move(flat));
+  flat.sentences.push_back(
+      {"goodput of the five terms; complete: of Daly's complete form, for Poisson "
+       "failures that strike saves and recoveries too"});
+  s.blocks.push_back(std::move(flat));
   if (a.savings.size() < 2) {
-    s.blocks.push_back(
-        Notes{"savings_note",
-              {{"asynchronous saves are not priced: neither --copy-time nor a link to the host is known"}}});
+    s.blocks.push_back(Notes{"savings_note",
+                             {{"asynchronous saves are not priced: no link to the host is known; --saving "
+                               "async --copy-time 2s prices them"}}});
     return s;
   }
   Table savings{"savings",
@@ -57,6 +65,10 @@ inline Section interval_section(const ForecastAnswer& a) {
     savings.rows.push_back({std::string(name_of(r.saving)), time_value(r.stop), time_value(r.lag),
                             time_value(r.interval), goodput_cell(r.goodput)});
   s.blocks.push_back(std::move(savings));
+  if (a.first().own_save)
+    s.blocks.push_back(Notes{"savings_note",
+                             {{"the save time of the scenario counts as a stop in the first row, as a write "
+                               "in the background in the second"}}});
   return s;
 }
 
@@ -89,10 +101,10 @@ inline Section alarm_section(const ForecastAnswer& a) {
   Table table{"alarms",
               "",
               {{"detect", "noticed after"},
-               {"per_event", "of each failure"},
+               {"per_event", "each failure"},
                {"money", "worth"},
-               {"per_day", "of a day"},
-               {"money_per_day", "worth"},
+               {"per_day", "each day"},
+               {"money_per_day", "worth a day"},
                {"goodput", "goodput"}},
               {}};
   for (const AlarmRow& r : a.alarms)
@@ -116,11 +128,11 @@ inline Section lever_section(const ForecastAnswer& a) {
                {"from", "from"},
                {"to", "to"},
                {"points", "goodput"},
-               {"time", "of the run"},
+               {"time", "saves"},
                {"money", "worth"},
-               {"all_goodput", "together"},
-               {"all_time", "of the run"},
-               {"all_money", "worth"}},
+               {"all_goodput", "together: goodput"},
+               {"all_time", "all save"},
+               {"all_money", "all are worth"}},
               {}};
   const auto days = [&](double v) { return timed ? Cell(days_value(v)) : Cell{}; };
   const auto usd = [&](double v) { return timed ? money_cell(price, v) : Cell{}; };
@@ -139,46 +151,31 @@ inline Section lever_section(const ForecastAnswer& a) {
   if (!a.first().figures.repair.known)
     notes.sentences.push_back(
         {"spares are not priced: --repair, the time until a failed node is back, is not given"});
+  if (a.costly_spare)
+    notes.sentences.push_back({"one more spare node does not pay: it saves ",
+                               days_value(a.costly_spare->time), " of the run and costs ",
+                               Value{-a.costly_spare->money, Unit::Usd}, " more than they are worth"});
   s.blocks.push_back(std::move(notes));
   return s;
 }
 
-inline Section scenario_section(const ForecastAnswer& a) {
-  Section s{"scenarios", "Scenarios", {}};
-  Table table{"scenarios",
-              "",
-              {{"scenario", "scenario"},
-               {"save", "save"},
-               {"detect", "notice"},
-               {"restart", "restart"},
-               {"load", "load"},
-               {"interval", "interval"},
-               {"goodput", "goodput"},
-               {"best", "at the best interval"},
-               {"calendar", "calendar"},
-               {"money", "money"}},
-              {}};
-  Notes titles{"titles", {}};
-  for (const ScenarioRun& r : a.scenarios) {
-    const RunFigures& f = r.figures;
-    const auto known = [](const Figure& x) { return x.known ? Cell(time_value(x.value)) : Cell{}; };
-    const bool run = r.run.has_value(), done = run && r.run->finishes;
-    table.rows.push_back(
-        {r.name, run ? Cell(time_value(r.run->stop.num())) : known(f.save_time), known(f.detect),
-         known(f.restart), known(f.load), run ? Cell(time_value(r.run->interval.num())) : Cell{},
-         run ? goodput_cell(r.run->goodput.num()) : Cell{}, run ? goodput_cell(r.best_goodput) : Cell{},
-         done && a.plan.tokens ? Cell(days_value(r.run->calendar.num())) : Cell{},
-         done && a.plan.tokens ? money_cell(f.price, r.run->money.num()) : Cell{}});
-    if (!r.title.empty()) titles.sentences.push_back({r.name + ": " + r.title});
-  }
-  s.blocks.push_back(std::move(table));
-  if (!titles.sentences.empty()) s.blocks.push_back(std::move(titles));
+/// The five terms leave nothing; what Daly's complete form leaves stands beside.
+inline Sentence never_headline(const ForecastAnswer& a) {
+  const LongRun<double>& run = *a.first().run;
+  const bool complete = run.complete.num() > 0;
+  Sentence s = prefixed(complete ? "never finishes by the five terms: " : "never finishes: ", blame(a));
+  if (!complete) return s;
+  s.push_back("; Daly's complete form leaves ");
+  s.push_back(Value{run.complete.num(), Unit::Share});
+  if (!a.plan.tokens) return s;
+  s.push_back(", ");
+  s.push_back(days_value(run.complete_calendar.num()));
   return s;
 }
 
 inline Sentence forecast_headline(const ForecastAnswer& a, const ForecastLimits& limits) {
   const LongRun<double>& run = *a.first().run;
-  if (!run.finishes) return {"never finishes: a failure every ", time_value(run.mtbf.num())};
+  if (!run.finishes) return never_headline(a);
   Sentence s{days_value(run.calendar.num())};
   const auto push = [&](auto part) { s.push_back(std::move(part)); };
   if (limits.deadline) {
@@ -207,10 +204,10 @@ inline Verdict forecast_verdict(const Trial& t, const ForecastAnswer& a, const F
   if (t.verdict() == Verdict::DoesNotFit) return Verdict::DoesNotFit;
   if (!a.finishes()) return Verdict::Failed;
   const bool judged = a.plan.tokens && (limits.deadline || limits.budget);
-  if (!judged) return Verdict::None;
+  if (!judged && limits.gates.empty()) return Verdict::None;
   const bool broken =
-      (limits.deadline && !limits.deadline->holds) || (limits.budget && !limits.budget->holds);
-  return broken ? Verdict::Failed : Verdict::Passed;
+      (limits.deadline && !limits.deadline->holds) || (limits.budget && judged && !limits.budget->holds);
+  return broken || !all_hold(limits.gates) ? Verdict::Failed : Verdict::Passed;
 }
 
 }  // namespace detail
@@ -233,6 +230,7 @@ inline Report forecast_report(const Trial& t, const ForecastAnswer& a, const For
   r.sections.push_back(detail::forecast_step_section(t, a, *a.first().run));
   r.sections.push_back(detail::forecast_failure_section(a));
   if (a.finishes()) r.sections.push_back(detail::forecast_calendar_section(a));
+  if (!limits.gates.empty()) r.sections.push_back(limit_section(limits.gates, t.cost.stage));
   if (limits.deadline) r.sections.push_back(detail::deadline_section(a, *limits.deadline));
   if (limits.budget) r.sections.push_back(detail::budget_section(a, *limits.budget));
   if (a.scenarios.size() > 1) r.sections.push_back(detail::scenario_section(a));

@@ -61,43 +61,58 @@ inline Section forecast_step_section(const Trial& t, const ForecastAnswer& a, co
   return s;
 }
 
-inline Section forecast_failure_section(const ForecastAnswer& a) {
-  const RunFigures& f = a.first().figures;
-  const LongRun<double>& run = *a.first().run;
-  Section s{"goodput", "Saving and failing", {}};
-  Facts out{"", {}};
-  out.add("saving", "saving", std::string(name_of(f.saving)));
-  out.add("save", "one save stops training for", time_value(run.stop.num()),
+/// What a scenario's save time counts, where it has one.
+inline std::string scenario_save_text(Saving saving) {
+  return saving == Saving::Sync
+             ? "priced is the time that a save stops training, not what is lost while a copy is not yet on "
+               "storage: --saving async with --copy-time and --save-time prices that too"
+             : "the scenario's save time counts as the write in the background";
+}
+
+/// What a save stops and how it is said; nothing where no save time is known.
+inline void add_saving(Facts& out, const ScenarioRun& s) {
+  const RunFigures& f = s.figures;
+  out.add("saving", "saving", std::string(name_of(f.saving)), s.own_save ? scenario_save_text(f.saving) : "");
+  if (!f.can_save()) return;
+  out.add("save", "one save stops training for", time_value(s.work.stop.num()),
           f.saving == Saving::Async ? "copy to the host"
           : f.save_time.known       ? note_of(f.save_time)
                                     : "checkpoint / " + note_of(f.save_bandwidth));
-  if (f.saving == Saving::Async) out.add("lag", "until it is on storage", time_value(run.lag.num()));
-  out.add("gpu_mtbf", "time between failures of a GPU", time_value(f.gpu_mtbf.value), note_of(f.gpu_mtbf));
-  out.add("mtbf", "of the job", time_value(run.mtbf.num()));
-  if (f.spike_every.known) {
-    out.add("spike_every", "time between loss spikes", time_value(f.spike_every.value),
-            note_of(f.spike_every));
-    out.add("joint_mtbf", "failures and spikes", time_value(run.joint.num()));
-  }
-  if (f.one_recovery) {
-    out.add("recovery", "whole recovery", time_value(f.restart.value), note_of(f.restart));
-  } else {
-    out.add("detect", "time to notice", time_value(f.detect.value), note_of(f.detect));
-    out.add("restart", "time to restart", time_value(f.restart.value), note_of(f.restart));
-    out.add("load", "time to load", time_value(f.load.value), note_of(f.load));
-  }
-  out.add("interval", "interval between saves", time_value(run.interval.num()),
-          f.interval.known ? note_of(f.interval) : "Young's");
-  out.add("goodput", "goodput", goodput_cell(run.goodput.num()));
+  if (f.saving == Saving::Async) out.add("lag", "until it is on storage", time_value(s.work.lag.num()));
+}
+
+inline void add_recovery(Facts& out, const RunFigures& f) {
+  const auto add = [&](const char* key, const char* label, const Figure& x) {
+    if (x.known)
+      out.add(key, label, time_value(x.value), note_of(x));
+    else
+      out.add(key, label, std::string("unknown"), x.origin);
+  };
+  if (f.one_recovery) return add("recovery", "whole recovery", f.restart);
+  add("detect", "time to notice", f.detect);
+  add("restart", "time to restart", f.restart);
+  add("load", "time to load", f.load);
+}
+
+/// The goodput of the five terms, Daly's beside it, and how far the five hold.
+inline Facts goodput_facts(const ForecastAnswer& a) {
+  const LongRun<double>& run = *a.first().run;
+  Facts out{"", {}};
+  const auto add = [&](const char* key, const char* label, Cell cell, std::string note, const char* id) {
+    out.facts.push_back({key, label, std::move(cell), std::move(note), id});
+  };
+  add("goodput", "goodput", goodput_cell(run.goodput.num()), "five terms, first order", "forecast.goodput");
   if (run.finishes)
-    out.add("overhead", "overhead", Value{run.overhead.num(), Unit::FineShare},
-            "time beside training / training");
-  s.blocks.push_back(std::move(out));
-  if (!run.finishes)
-    s.blocks.push_back(Notes{"goodput_note",
-                             {{"never finishes: it fails every ", time_value(run.mtbf.num()),
-                               " on average, faster than it saves, recovers and redoes"}}});
-  return s;
+    add("overhead", "overhead", Value{run.overhead.num(), Unit::FineShare}, "time beside training / training",
+        "forecast.overhead");
+  add("goodput_complete", "goodput, complete form", goodput_cell(run.complete.num()),
+      "Daly's: failures strike saves too", "forecast.goodput_complete");
+  if (a.plan.tokens && run.complete.num() > 0)
+    add("calendar_complete", "calendar time by that", days_value(run.complete_calendar.num()), "",
+        "forecast.calendar_complete");
+  add("crowding", "crowding of failures", Value{run.crowding.num(), Unit::Count},
+      "of an interval; five terms hold to " + shown(kFewFailures), "forecast.crowding");
+  return out;
 }
 
 inline std::string title_of(RunLoss loss, bool one_recovery) {
@@ -112,6 +127,50 @@ inline std::string title_of(RunLoss loss, bool one_recovery) {
     case RunLoss::Spikes: return "loss spikes";
   }
   return "";
+}
+
+/// "most goes to noticing failures, 91 % of the time".
+inline Sentence blame(const ForecastAnswer& a) {
+  const LongRun<double>& run = *a.first().run;
+  const RunLoss most = largest_loss(run);
+  Sentence s{"most goes to " + title_of(most, a.first().figures.one_recovery)};
+  if (most == RunLoss::Rollback) {
+    s.push_back(", half an interval of ");
+    s.push_back(time_value(run.interval.num()));
+    s.push_back(" for each failure");
+  }
+  s.push_back(", ");
+  s.push_back(Value{run.share[index_of(most)].num(), Unit::Share});
+  s.push_back(" of the time");
+  return s;
+}
+
+inline Section forecast_failure_section(const ForecastAnswer& a) {
+  const ScenarioRun& first = a.first();
+  const RunFigures& f = first.figures;
+  const LongRun<double>& run = *first.run;
+  Section s{"goodput", "Saving and failing", {}};
+  Facts out{"", {}};
+  add_saving(out, first);
+  out.add("gpu_mtbf", "time between failures of a GPU", time_value(f.gpu_mtbf.value), note_of(f.gpu_mtbf));
+  out.add("mtbf", "of the job", time_value(run.mtbf.num()));
+  if (f.spike_every.known) {
+    out.add("spike_every", "time between loss spikes", time_value(f.spike_every.value),
+            note_of(f.spike_every));
+    out.add("joint_mtbf", "failures and spikes", time_value(run.joint.num()));
+  }
+  add_recovery(out, f);
+  const bool raised = run.young > young_interval(run.stop, run.joint);
+  out.add("interval", "interval between saves", time_value(run.interval.num()),
+          f.interval.known ? note_of(f.interval)
+          : raised         ? "Young's, raised to " + least_text(run)
+                           : "Young's");
+  s.blocks.push_back(std::move(out));
+  s.blocks.push_back(goodput_facts(a));
+  if (!run.finishes)
+    s.blocks.push_back(
+        Notes{"goodput_note", {prefixed("by the five terms no time is left for training: ", blame(a))}});
+  return s;
 }
 
 inline Section forecast_calendar_section(const ForecastAnswer& a) {
@@ -147,14 +206,23 @@ inline Section forecast_calendar_section(const ForecastAnswer& a) {
   }
   if (a.plan.tdp.known)
     out.add("energy", "energy, at most", Value{run.energy.num(), Unit::Energy},
-            f.pue.known ? "TDP x PUE; a bound, not a measurement"
-                        : "TDP of the GPUs alone, no PUE given; a bound");
+            f.pue.known ? "TDP x PUE of all GPUs held, as if always busy; a bound"
+                        : "TDP of all GPUs held, as if always busy, no PUE given; a bound");
   s.blocks.push_back(std::move(out));
   if (!f.price.known) s.blocks.push_back(Notes{"cost_note", {{"no dollars: no price is known"}}});
   return s;
 }
 
-/// "16.2 nodes (130 GPUs)" needs whole nodes.
+/// What the least nodes rest on.
+inline std::string nodes_text(const NodesAnswer& n) {
+  if (!n.planned)
+    return n.nodes ? "at the same MFU; batch and memory not checked"
+                   : "no number of nodes does it at this MFU";
+  return std::string(n.nodes ? "the first" : "none") + " of " + shown(n.low) + " to " + shown(n.high) +
+         (n.stride > 1 ? " in steps of " + shown(n.stride) : "") +
+         (n.nodes ? " that keeps it" : " keeps it") + "; each planned anew, so that batch and memory fit";
+}
+
 inline Cell or_none(const std::optional<double>& v, Unit unit) { return v ? Cell(Value{*v, unit}) : Cell{}; }
 
 inline Section deadline_section(const ForecastAnswer& a, const DeadlineAnswer& d) {
@@ -169,9 +237,8 @@ inline Section deadline_section(const ForecastAnswer& a, const DeadlineAnswer& d
   out.add("holds", "holds", d.holds);
   out.add("efficiency", a.first().figures.efficiency.known ? "least efficiency" : "least MFU",
           or_none(d.efficiency, Unit::Share), d.efficiency ? "all else as it is" : "not even 100 % would do");
-  out.add("nodes", "least nodes", or_none(d.nodes, Unit::Whole),
-          d.nodes ? "at the same efficiency; waits as they are" : "no number of nodes does it");
-  if (d.nodes) out.add("gpus", "least GPUs", Value{*d.nodes * a.plan.gpus_per_node, Unit::Whole});
+  out.add("nodes", "least nodes", or_none(d.nodes.nodes, Unit::Whole), nodes_text(d.nodes));
+  if (d.nodes.nodes) out.add("gpus", "least GPUs", Value{*d.nodes.nodes * a.plan.gpus_per_node, Unit::Whole});
   s.blocks.push_back(std::move(out));
   return s;
 }

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "trainplan/report/forecast_limits.hpp"
+#include "trainplan/report/forecast_scenarios.hpp"
 #include "trainplan/report/forecast_sections.hpp"
+#include "trainplan/report/gates.hpp"
 #include "trainplan/report/warning_section.hpp"
 #include "trainplan/report/worth_section.hpp"
 
@@ -45,6 +47,20 @@ inline std::string missing_figures(const RunFigures& f) {
   return out;
 }
 
+/// What is known of saving and recovering.
+inline Section known_section(const ForecastAnswer& a) {
+  const RunFigures& f = a.first().figures;
+  Section s{"goodput", "Saving and failing", {}};
+  Facts out{"", {}};
+  add_saving(out, a.first());
+  out.add("gpu_mtbf", "time between failures of a GPU",
+          f.gpu_mtbf.known ? Cell(time_value(f.gpu_mtbf.value)) : Cell(std::string("unknown")),
+          f.gpu_mtbf.origin);
+  add_recovery(out, f);
+  s.blocks.push_back(std::move(out));
+  return s;
+}
+
 inline Section break_even_section(const ForecastAnswer& a, const UnknownRun& u) {
   Section s{"break_even", "Which interval wins", {}};
   Table table{"intervals",
@@ -76,8 +92,7 @@ inline Section break_even_section(const ForecastAnswer& a, const UnknownRun& u) 
 inline UnknownRun unknown_run(const ForecastAnswer& a, const ForecastSpec& spec) {
   UnknownRun out;
   const RunFigures& f = a.first().figures;
-  Eval rec;
-  run_work(rec, a.plan, f, out.work);
+  out.work = a.first().work;
   out.missing = detail::missing_figures(f);
   if (spec.deadline) out.deadline = spec.deadline->value;
   if (spec.budget) out.budget = spec.budget->value;
@@ -96,15 +111,16 @@ inline UnknownRun unknown_run(const ForecastAnswer& a, const ForecastSpec& spec)
   return out;
 }
 
-/// Fails only when the deadline or the budget is broken without a single failure.
+/// Fails only when the deadline or the budget is broken without a single failure, or one of the gates, which
+/// need no failure rate.
 inline Report unknown_forecast_report(const Trial& t, const ForecastAnswer& a, const UnknownRun& u,
-                                      const std::vector<Issue>& issues) {
+                                      const std::vector<Gate>& gates, const std::vector<Issue>& issues) {
   const bool late = u.least && u.deadline && *u.least > *u.deadline;
   const bool dear = u.least_money && u.budget && *u.least_money > *u.budget;
   Report r{"forecast",
            "Forecast of " + t.problem.model().name + " on " + t.problem.cluster().name,
            t.verdict() == Verdict::DoesNotFit ? Verdict::DoesNotFit
-           : late || dear                     ? Verdict::Failed
+           : late || dear || !all_hold(gates) ? Verdict::Failed
                                               : Verdict::None,
            {"no goodput without " + u.missing},
            {}};
@@ -124,6 +140,9 @@ inline Report unknown_forecast_report(const Trial& t, const ForecastAnswer& a, c
   add_warnings(warnings, issues);
   add_warning_section(r, std::move(warnings));
   r.sections.push_back(detail::forecast_step_section(t, a, u.work));
+  if (!gates.empty()) r.sections.push_back(limit_section(gates, t.cost.stage));
+  r.sections.push_back(detail::known_section(a));
+  if (a.scenarios.size() > 1) r.sections.push_back(detail::scenario_section(a));
   if (!u.rows.empty()) r.sections.push_back(detail::break_even_section(a, u));
   return r;
 }

@@ -1,6 +1,7 @@
 /// Limits of a run: each with the value that it is held against.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -12,14 +13,21 @@
 
 namespace trainplan {
 
-/// id: the ledger item of the value. The gate holds when value <= limit, or >= with `floor`.
+/// id: the ledger item of the value. The gate holds when value <= limit, or >= with `floor`. A value without
+/// end is the time, or the money, of a run that never finishes.
 struct Gate {
   std::string name, id;
   Value value, limit;
   bool floor = false;
 
   bool holds() const { return floor ? value.number >= limit.number : value.number <= limit.number; }
+  bool ends() const { return std::isfinite(value.number); }
+  Cell cell() const { return ends() ? Cell(value) : Cell(std::string("never finishes")); }
 };
+
+inline bool all_hold(const std::vector<Gate>& gates) {
+  return std::all_of(gates.begin(), gates.end(), [](const Gate& g) { return g.holds(); });
+}
 
 namespace detail {
 
@@ -62,6 +70,7 @@ inline std::vector<Gate> gates_of(const Trial& t, const Limits& limits) {
 /// step.time = 4.04 s exceeds the limit of 4 s by 40 ms, after the words `before`; shares differ by points.
 inline Sentence failure_of(const std::string& before, const Gate& g, int stage) {
   const Unit unit = g.value.unit == Unit::Share ? Unit::Points : g.value.unit;
+  if (!g.ends()) return {before + g.id + ": the run never finishes, the limit is ", g.limit};
   Sentence s{before + g.id + " = "};
   s.push_back(g.value);
   s.push_back(g.floor ? " is below the limit of " : " exceeds the limit of ");
@@ -81,7 +90,7 @@ inline Section limit_section(const std::vector<Gate>& gates, int stage) {
               {}};
   Notes failures{"failures", {}};
   for (const Gate& g : gates) {
-    table.rows.push_back({g.name, Code{g.id}, g.value, g.limit, g.holds()});
+    table.rows.push_back({g.name, Code{g.id}, g.cell(), g.limit, g.holds()});
     if (!g.holds()) failures.sentences.push_back(failure_of("", g, stage));
   }
   s.blocks.push_back(std::move(table));

@@ -15,6 +15,7 @@
 #include "trainplan/spec/anchor.hpp"
 #include "trainplan/spec/calibration.hpp"
 #include "trainplan/spec/cluster.hpp"
+#include "trainplan/spec/failure_record.hpp"
 #include "trainplan/spec/forecast.hpp"
 #include "trainplan/spec/framework.hpp"
 #include "trainplan/spec/model.hpp"
@@ -385,6 +386,26 @@ inline Report scenario_list_report(const std::vector<Scenario>& scenarios) {
                                {"restart", "restart"},
                                {"load", "load"},
                                {"about", "what it is"}},
+                              std::move(rows));
+}
+
+/// Published failures of long runs: counts and their time, or the mean time between them.
+inline Report failure_list_report(const std::vector<FailureRecord>& records) {
+  detail::Rows rows;
+  for (const FailureRecord& r : records) {
+    const auto counted = [&](double n, Unit unit) { return r.counted() ? Cell(Value{n, unit}) : Cell{}; };
+    rows.push_back({Code{r.id}, r.title, Value{static_cast<double>(r.gpus), Unit::Whole},
+                    counted(static_cast<double>(r.failures), Unit::Whole), counted(r.time.value, Unit::Days),
+                    r.counted() ? Cell{} : detail::known(r.mtbf, Unit::Time), r.source});
+  }
+  return detail::table_report("failures", "Published failures of long runs",
+                              {{"id", "id"},
+                               {"title", "what"},
+                               {"gpus", "GPUs"},
+                               {"failures", "failures"},
+                               {"time", "in"},
+                               {"mtbf", "or one every"},
+                               {"source", "source"}},
                               std::move(rows));
 }
 

@@ -166,7 +166,7 @@ inline Section best_section(const SearchAnswer& a, const Trial& derived, bool de
        Value{a.safest.trial.cost.range.time_high.num(), Unit::StepTime}});
   notes.sentences.push_back(
       {"the derived plan (" + whole_plan_text(derived) + ") takes ", Value{own, Unit::StepTime},
-       own >= fastest ? ", longer than the fastest by " : ", shorter than the fastest by ",
+       own >= fastest ? ", longer than the first by " : ", shorter than the first by ",
        Value{std::abs(own / fastest - 1), Unit::Share}});
   s.blocks.push_back(std::move(notes));
   return s;
@@ -260,12 +260,12 @@ inline Report search_report(const SearchAnswer& a, const Trial& derived, const L
   r.sections.push_back(input_section(t.problem, settings));
   r.sections.push_back(choice_section(t));
   r.sections.push_back(detail::search_section(a));
-  if (a.found.room == Room::None) {
-    r.sections.push_back(ways_out_section(t, ways));
+  if (t.verdict() == Verdict::DoesNotFit) {
+    add_ways_out(r, ways_out_section(t, ways));
     return r;
   }
   r.sections.push_back(detail::best_section(a, derived, detail));
-  r.sections.push_back(detail::front_section(a, detail));
+  if (!a.front.empty()) r.sections.push_back(detail::front_section(a, detail));
   if (!a.near.empty()) r.sections.push_back(detail::near_section(a, detail));
   r.sections.push_back(detail::neighbour_section(a));
   r.sections.push_back(detail::crossover_section(a));

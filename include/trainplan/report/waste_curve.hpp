@@ -43,11 +43,11 @@ inline WasteCurve waste_curve(const ForecastAnswer& a, std::string title) {
   WasteCurve out{.title = std::move(title), .points = {}, .retried = {}, .marks = {}};
   const double low = std::max(run.step.num(), run.best.num() / kSpan),
                high = std::max(2 * low, run.best.num() * kSpan);
-  const Seconds<> recovery{s.figures.detect.value + s.figures.restart.value + s.figures.load.value};
   for (int i = 0; i <= kPoints; ++i) {
     const double tau = low * std::pow(high / low, static_cast<double>(i) / kPoints);
-    out.points.push_back({tau, 1 - detail::goodput_of(a.plan, s.figures, tau)});
-    out.retried.push_back({tau, 1 - retry_goodput(run.stop, Seconds<>{tau}, run.joint, recovery).num()});
+    const LongRun<double> at = evaluate_run(a.plan, s.figures, tau);
+    out.points.push_back({tau, 1 - at.goodput.num()});
+    out.retried.push_back({tau, 1 - at.complete.num()});
   }
   const auto mark = [&](char letter, std::string name, double tau, double share) {
     out.marks.push_back({letter, std::move(name), {tau, 1 - share}});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "trainplan/report/plan_report.hpp"
 #include "trainplan/search/ways_out.hpp"
@@ -33,6 +34,11 @@ inline Section ways_out_section(const Trial& nearest, const WaysOut& ways) {
   for (const std::string& name : ways.failed) failed.push_back((failed.size() > 1 ? "; " : "") + name);
   if (!ways.failed.empty()) s.blocks.push_back(Notes{"failed", {std::move(failed)}});
   return s;
+}
+
+/// Behind the inputs and the plan.
+inline void add_ways_out(Report& r, Section section) {
+  r.sections.insert(r.sections.begin() + 2, std::move(section));
 }
 
 }  // namespace trainplan

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -70,10 +72,10 @@ inline std::optional<SearchAnswer> search_answer(const Planner& planner, std::in
       detail::numbered(space, (f.room == Room::None ? f.smallest : f.best).kept());
   if (best.empty()) return std::nullopt;
   SearchAnswer a{std::move(space), std::move(f), best, {}, {}, best.front(), best.front(), 0, {}, {}};
-  if (a.found.room == Room::None) return a;
+  if (a.best.front().trial.verdict() == Verdict::DoesNotFit) return a;
   a.front = detail::numbered(a.space, a.found.front.kept());
   a.near = detail::numbered(a.space, a.found.near.kept());
-  detail::prefer(a);
+  if (a.found.room != Room::None) detail::prefer(a);
   a.neighbours = neighbours(a.space, a.preferred.index, a.preferred.trial);
   std::vector<Trial> others;
   for (const auto* all : {&a.best, &a.front})
@@ -81,6 +83,28 @@ inline std::optional<SearchAnswer> search_answer(const Planner& planner, std::in
       if (n.trial.verdict() == a.best.front().trial.verdict()) others.push_back(n.trial);
   a.crossovers = crossovers(a.best.front().trial, others);
   return a;
+}
+
+/// The answer for the smallest part of the cluster, in whole nodes, on which a plan keeps the margin; nothing
+/// where none does. Clusters are added to `parts`, which the answer refers to.
+inline std::optional<SearchAnswer> fewest_gpus(const Planner& planner, std::int64_t batch,
+                                               const SearchOptions& options, const ForAll& for_all,
+                                               std::deque<Checked<ClusterSpec>>& parts) {
+  const ClusterSpec& own = planner.problem().cluster();
+  for (std::int64_t nodes = 1; nodes < own.nodes; ++nodes) {
+    const std::int64_t odd = nodes >> std::countr_zero(static_cast<std::uint64_t>(nodes));
+    if (odd != 1 && odd != 3) continue;  // whole powers of two, and half as many again
+    ClusterSpec part = own;
+    part.nodes = nodes;
+    Issues issues;
+    auto checked = Checked<ClusterSpec>::make(std::move(part), issues);
+    if (!checked) continue;
+    parts.push_back(std::move(*checked));
+    const Planner smaller = planner.with(planner.problem().with(parts.back()));
+    auto answer = search_answer(smaller, batch, options, for_all);
+    if (answer && answer->best.front().trial.verdict() == Verdict::Fits) return answer;
+  }
+  return search_answer(planner, batch, options, for_all);
 }
 
 }  // namespace trainplan

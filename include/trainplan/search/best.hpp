@@ -19,8 +19,8 @@ struct Candidate {
 constexpr bool faster(const Candidate& a, const Candidate& b) {
   return std::tuple(a.step, a.device, a.index) < std::tuple(b.step, b.device, b.index);
 }
-/// Smaller first.
-constexpr bool smaller(const Candidate& a, const Candidate& b) {
+/// Less memory first.
+constexpr bool leaner(const Candidate& a, const Candidate& b) {
   return std::tuple(a.device, a.step, a.index) < std::tuple(b.device, b.step, b.index);
 }
 

@@ -67,8 +67,7 @@ inline Trial trial_of(const PlanSpace& space, std::uint64_t index) {
 
 /// The fastest plan of one arrangement that keeps the margin, else fits, else the smallest.
 inline Trial best_inside(const PlanSpace& space, std::uint32_t arrangement) {
-  SearchOptions options;
-  options.top = 1;
+  const SearchOptions options{.top = 1, .slower = 0, .over = 0};
   for (const Room room : {Room::Planned, Room::Gate, Room::None}) {
     Found found(options);
     Lane(space, options, room, found).visit({0, 0, arrangement});

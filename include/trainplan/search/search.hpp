@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,13 @@
 
 namespace trainplan {
 
+/// What the best plan has most, or least, of. With one cluster and one batch MFU, GPU-hours and dollars are
+/// best where the step is shortest.
+enum class Objective : std::uint8_t { Step, Mfu, GpuHours, Dollars, Headroom, FewestGpus };
+inline constexpr std::string_view kObjectiveNames[] = {"step",    "mfu",      "gpu-hours",
+                                                       "dollars", "headroom", "fewest-gpus"};
+constexpr std::string_view name_of(Objective o) { return kObjectiveNames[static_cast<int>(o)]; }
+
 /// top: plans to keep. slower: share that a plan of the front may be slower than the fastest by. over: share
 /// of the gate that a near miss may lie above it. bounds: whether plans are cut by them; the answer is the
 /// same.
@@ -22,6 +30,7 @@ struct SearchOptions {
   std::size_t top = 20;
   double slower = 0.25, over = 0.1;
   bool bounds = true;
+  Objective objective = Objective::Step;
 };
 
 /// legal = evaluated + slow + beaten + large: the last three were cut by a bound, of the step, of step and
@@ -45,7 +54,8 @@ struct SearchCounts {
 enum class Room : std::uint8_t { Planned, Gate, None };
 
 /// best: fastest first, within the room. front: within the gate, none both slower and larger than another.
-/// near: above the gate by little and faster than the best. smallest: least memory first, where nothing fits.
+/// near: above the gate by little and faster than the best. smallest: least memory first, where nothing fits
+/// or headroom is asked for.
 struct Found {
   Room room = Room::Planned;
   Best best, near, smallest;
@@ -53,7 +63,7 @@ struct Found {
   SearchCounts counts;
 
   explicit Found(const SearchOptions& o)
-      : best(o.top, faster), near(o.top, faster), smallest(o.top, smaller) {}
+      : best(o.top, faster), near(o.top, faster), smallest(o.top, leaner) {}
   void merge(const Found& o) {
     for (const Candidate& c : o.best.kept()) best.offer(c);
     for (const Candidate& c : o.near.kept()) near.offer(c);
@@ -162,8 +172,8 @@ class Lane {
     return true;
   }
 
-  /// step, device: what no plan of the shape is below. Whole layers that are rebuilt make a step longer, each
-  /// of them; modules may also hide traffic or even out stages.
+  /// step, device: what no plan of the shape is below. Whatever is rebuilt makes a step longer, and each
+  /// further layer does; but modules of experts may even out stages or hide traffic.
   void visit_shape(const Arrangement& a, const Shape& s, double step, double device) {
     const Problem& problem = space_.problem(a);
     const Interior& inside = space_.interior(a);
@@ -173,7 +183,7 @@ class Lane {
     for (std::uint32_t r = s.first; r < s.last; ++r) {
       const Rebuilt& rebuilt = inside.rebuilt[r];
       const bool layers = rebuilt.recompute == Recompute::Layers;
-      const bool modules = rebuilt.recompute == Recompute::Selective;
+      const bool modules = rebuilt.recompute == Recompute::Selective && problem.model().is_sparse();
       if (r > s.first && cuts(modules ? step : with_layers, device, layers ? s.last - r : 1)) {
         if (layers) return;
         continue;
@@ -278,6 +288,7 @@ inline Found search_plans(const PlanSpace& space, const SearchOptions& options, 
   std::vector<detail::Bounded> order = detail::bounded_arrangements(space, for_all);
   std::ranges::sort(order, {}, [](const detail::Bounded& b) { return std::pair(b.step, b.arrangement); });
   for (const Room room : {Room::Planned, Room::Gate}) {
+    if (options.objective == Objective::Headroom) break;
     const Found known = detail::first_that_fits(space, order, options, room);
     if (known.best.kept().empty()) continue;
     found = detail::search_within(space, order, options, room, known, for_all);

@@ -11,7 +11,6 @@
 
 #include "trainplan/derive/derive.hpp"
 #include "trainplan/derive/whatif.hpp"
-#include "trainplan/search/search.hpp"
 
 namespace trainplan {
 
@@ -86,7 +85,9 @@ class WaysOutFinder {
       if (!checked) return;
       out_.clusters.push_back(std::move(*checked));
       const std::string name = num(nodes) + " nodes (" + num(out_.clusters.back()->gpus()) + " GPUs)";
-      if (add("nodes_" + num(nodes), name, derived(planner_.problem().with(out_.clusters.back())))) return;
+      const auto trial = derived(planner_.problem().with(out_.clusters.back()));
+      add("nodes_" + num(nodes), name, trial);
+      if (trial && trial->verdict() == Verdict::Fits) return;
     }
   }
 
@@ -96,8 +97,7 @@ class WaysOutFinder {
   WaysOutFinder(const Planner& planner, const Planner* fsdp, const Trial& nearest)
       : planner_(planner), fsdp_(fsdp), nearest_(nearest) {}
 
-  WaysOut find(const std::optional<Trial>& other) {
-    if (other) add("other_plan", "another plan of the same question", other);
+  WaysOut find() {
     add_what_ifs();
     add_recipes();
     if (fsdp_ != nullptr)
@@ -110,10 +110,9 @@ class WaysOutFinder {
 
 }  // namespace detail
 
-/// nearest: the plan that misses by least. other: a plan of the whole space that fits, if there is one.
-inline WaysOut ways_out(const Planner& planner, const Planner* fsdp, const Trial& nearest,
-                        const std::optional<Trial>& other) {
-  return detail::WaysOutFinder(planner, fsdp, nearest).find(other);
+/// nearest: the plan that misses by least.
+inline WaysOut ways_out(const Planner& planner, const Planner* fsdp, const Trial& nearest) {
+  return detail::WaysOutFinder(planner, fsdp, nearest).find();
 }
 
 }  // namespace trainplan

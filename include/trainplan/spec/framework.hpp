@@ -127,6 +127,12 @@ struct HostRows {
   std::string source;
 };
 
+/// How one weight of a mode lives, in words: what a rank keeps of it, when it is whole there and until when,
+/// and which rank has its fp32 master. The bytes are those of the rows.
+struct WeightLife {
+  std::string kept, gathered, released, master, source;
+};
+
 /// State and traffic of one sharding mode.
 struct ShardingRows {
   Sharding mode = Sharding::None;
@@ -141,6 +147,7 @@ struct ShardingRows {
   std::vector<StateRow> state;
   std::vector<CommRow> traffic;
   HostRows host;
+  WeightLife weight;
 
   /// Layers are gathered before they run, and their gradients reduced layer by layer.
   bool is_fully_sharded() const { return gathered_units > 0; }

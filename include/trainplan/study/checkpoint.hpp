@@ -99,8 +99,13 @@ inline Section retention_section(Explain& rec, const Given& given, Bytes<Sym> by
   add_fact(f, rec.ledger(), "checkpoint.saves_of_a_day", "saves_per_day", Unit::Count);
   const auto last = given.maybe(rec, kKeepLast);
   if (const auto every = given.maybe(rec, kKeepEvery)) {
-    rec.apply(retained_bytes, {"checkpoint.kept", "K_kept", "kept at the end of the run"}, bytes,
-              last.value_or(Count<Sym>(0.0)), given.in(rec, kTime), *every);
+    const auto time = given.in(rec, kTime);
+    const auto written =
+        rec.item({"checkpoint.written", "K_run", "written in the run"}, bytes * floor(time / tau));
+    const auto wanted = rec.apply(retained_bytes, {"checkpoint.wanted", "K_want", "to be kept"}, bytes,
+                                  last.value_or(Count<Sym>(0.0)), time, *every);
+    rec.item({"checkpoint.kept", "K_kept", "kept at the end of the run, at most what was written"},
+             min(wanted, written));
     add_fact(f, rec.ledger(), "checkpoint.kept", "kept", Unit::Traffic);
   } else if (last) {
     rec.item({"checkpoint.kept", "K_kept", "kept at any time"}, bytes * *last);

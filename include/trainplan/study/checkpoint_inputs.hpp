@@ -95,24 +95,46 @@ inline std::vector<const FrameworkProfile*> profiles_asked(const Given& given, c
 
 inline constexpr std::array<const Field*, 5> kWhole{&kGpus, &kCopies, &kNodes, &kKeepLast, &kBuffers};
 
-inline void judge(const Given& given, Issues& issues) {
-  constexpr double kMostSaves = 1e5;
-  judge_whole(given, kWhole, issues);
-  judge_framework(given, kFramework, issues);
-  if (!given.has(kBytesSaved) && !given.has(kParamsOfModel))
+inline constexpr std::array<const Field*, 3> kSharesNeeds{&kNodes, &kNic, &kStorage},
+    kEventNeeds{&kCopy, &kInterval, &kStorage};
+inline constexpr std::array<const Field*, 2> kLastNeeds{&kKeepLast, &kInterval},
+    kEveryNeeds{&kKeepEvery, &kInterval}, kFailureNeeds{&kFailure, &kCopy}, kBufferNeeds{&kBuffers, &kCopy},
+    kStagingNeeds{&kCopies, &kGpus};
+inline constexpr std::array<const Field*, 1> kEveryExtra{&kTime};
+/// Size and time to write stand beside them in any case.
+inline constexpr std::array kParts{
+    Part{"every node its share", kSharesNeeds}, Part{"asynchronous saving", kEventNeeds},
+    Part{"what is kept", kLastNeeds},           Part{"what is kept for good", kEveryNeeds, kEveryExtra},
+    Part{"a failure", kFailureNeeds},           Part{"buffers of snapshots", kBufferNeeds},
+    Part{"staging memory", kStagingNeeds}};
+/// Of use in these parts alone.
+inline constexpr std::array<const Field*, 1> kOfParts{&kTime};
+
+/// A checkpoint is so large, or so many bytes for each of so many parameters.
+inline void judge_size(const Given& given, Issues& issues) {
+  judge_either(given, kParamsOfModel, kBytesSaved, issues);
+  judge_either(given, kWidth, kBytesSaved, issues);
+  if (!given.has_or_refused(kBytesSaved) && !given.has_or_refused(kParamsOfModel))
     refuse(issues, given, kParamsOfModel, "missing",
            "be given: parameters of the model, or --bytes of a checkpoint",
            "try --params 8.19B, or name a model and a cluster");
-  if (given.has(kCopy) && !(given.has(kInterval) && given.has(kStorage)))
-    refuse(issues, given, given.has(kInterval) ? static_cast<const Field&>(kStorage) : kInterval, "missing",
-           "be given with --copy: asynchronous saving is a matter of both rates",
-           "try --storage 7GB/s --interval 20s");
-  if (given.has(kFailure) && !given.has(kCopy))
-    refuse(issues, given, kCopy, "missing", "be given with --failure", "try --copy 0.5s");
+}
+
+inline void judge(const Given& given, Issues& issues) {
+  constexpr double kMostSaves = 1e5;
+  judge_size(given, issues);
+  judge_asked(kParts, kOfParts, given, issues);
+  judge_whole(given, kWhole, issues);
+  judge_framework(given, kFramework, issues);
   if (!given.has(kInterval)) return;
   const double interval = *given.number(kInterval);
   if (given.has(kCopy) && interval <= *given.number(kCopy))
     refuse(issues, given, kInterval, "interval", "be longer than the copy of a snapshot", "try a longer one");
+  if (given.has(kKeepEvery) && *given.number(kKeepEvery) < interval)
+    refuse(issues, given, kKeepEvery, "keep-what-is-written",
+           "be at least the interval between saves, --interval = " + shown(interval) +
+               " s: no more can be kept than is written",
+           "try " + shown(interval) + "s or more");
   if (given.has(kFailure) && *given.number(kFailure) / interval > kMostSaves)
     refuse(issues, given, kFailure, "range", "come within 100,000 intervals",
            "try a failure in the first days");

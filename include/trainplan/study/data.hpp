@@ -65,32 +65,74 @@ inline bool knows_deadline(const Given& g) { return g.has(kTokensOfRun) && g.has
 inline constexpr std::array<const Field*, 7> kWhole{&kBatch,   &kWorkers, &kPaused, &kHandedOut,
                                                     &kTrained, &kRanks,   &kLengths};
 
+inline constexpr std::array<const Field*, 2> kStepNeeds{&kStep, &kBatch}, kWorkerNeeds{&kWorkers, &kRate},
+    kKeptNeeds{&kKept, &kSequence}, kSkipNeeds{&kHandedOut, &kTrained}, kLengthExtra{&kSequence, &kRanks};
+inline constexpr std::array<const Field*, 3> kTimeNeeds{&kTime, &kTokensOfRun, &kSequence};
+inline constexpr std::array<const Field*, 4> kPauseNeeds{&kPause, &kPaused, &kWorkers, &kRate},
+    kPausedNeeds{&kPaused, &kPause, &kWorkers, &kRate};
+inline constexpr std::array<const Field*, 1> kLengthNeeds{&kLengths}, kStepExtra{&kRate},
+    kTimeExtra{&kIdWidth};
+inline constexpr std::array kParts{Part{"what training takes", kStepNeeds, kStepExtra},
+                                   Part{"what a deadline asks for", kTimeNeeds, kTimeExtra},
+                                   Part{"the place in a packed sequence", kKeptNeeds},
+                                   Part{"batches that a restart leaves out", kSkipNeeds},
+                                   Part{"lengths of documents", kLengthNeeds, kLengthExtra}};
+/// Of use beside what training takes or a deadline asks for.
+inline constexpr std::array kSupplyParts{Part{"the supply of workers", kWorkerNeeds},
+                                         Part{"a pause", kPauseNeeds}, Part{"a pause", kPausedNeeds}};
+inline constexpr std::array<const Field*, 11> kOfParts{&kTokensOfRun, &kTime,    &kSequence, &kBatch,
+                                                       &kStep,        &kIdWidth, &kKept,     &kHandedOut,
+                                                       &kTrained,     &kLengths, &kRanks};
+
+/// Workers and their rate are held against a demand; true when it is told that there is none.
+inline bool lacks_demand(const Given& given, Issues& issues) {
+  for (const Field* field : {static_cast<const Field*>(&kWorkers), static_cast<const Field*>(&kRate)}) {
+    if (!is_asked(given, *field) || given.has_or_refused(kStep) || given.has_or_refused(kTime)) continue;
+    issues.add(
+        {.rule = "missing",
+         .pointer = option_of(kStep.arg.name),
+         .must = "be given with " + option_of(field->arg.name) +
+                 ", and --global-batch: what training takes; or --tokens, --time and --sequence: what a "
+                 "deadline asks for",
+         .hint = "try --global-batch 384 --step 52.8s"});
+    return true;
+  }
+  return false;
+}
+
 inline void judge(const Given& given, Issues& issues) {
+  judge_either(given, kStep, kTime, issues);
+  judge_asked(kSupplyParts, {}, given, issues);
+  if (lacks_demand(given, issues))
+    judge_asked(kParts, kOfParts, given, issues);
+  else
+    judge_parts(kParts, kOfParts, given, issues);
   judge_whole(given, kWhole, issues);
-  if (!knows_step(given) && !knows_deadline(given) && !given.has(kLengths) && !given.has(kKept) &&
-      !given.has(kHandedOut))
-    refuse(issues, given, kBatch, "missing",
-           "be given with --step, or --tokens, --time and --sequence, or --lengths",
-           "try --global-batch 384 --step 52.8s");
-  if (given.has(kWorkers) && !given.has(kRate))
-    refuse(issues, given, kRate, "missing", "be given with --workers", "try --rate 2/s");
   if (given.has(kPaused) && given.has(kWorkers) && *given.number(kPaused) > *given.number(kWorkers))
-    refuse(issues, given, kPaused, "range", "be at most --workers", "try --paused 1");
+    refuse(issues, given, kPaused, "range", "be at most --workers = " + shown(*given.number(kWorkers)),
+           "try --paused 1");
   if (given.has(kKept) && given.has(kSequence) && *given.number(kKept) >= *given.number(kSequence))
     refuse(issues, given, kKept, "range", "be below the sequence length", "try --kept 2000");
   if (given.has(kHandedOut) && given.has(kTrained) && *given.number(kTrained) > *given.number(kHandedOut))
     refuse(issues, given, kTrained, "range", "be at most --handed-out", "try a batch that was handed out");
 }
 
-/// What training takes: by the step where it is known, else by the deadline.
-inline PerSec<Sym> demand(Explain& rec, const Given& given, Facts& f) {
+/// What training takes: by the step where it is known, else by the deadline. late: the step takes less than
+/// the deadline asks for.
+struct Demand {
+  PerSec<Sym> needed;
+  bool late = false;
+};
+inline Demand demand(Explain& rec, const Given& given, Facts& f) {
   PerSec<Sym> out;
+  double asked = 0;
   if (knows_deadline(given)) {
     const auto tokens = given.in(rec, kTokensOfRun);
     const auto time = given.in(rec, kTime);
     out = rec.apply(deadline_demand, {"data.deadline_demand", "r_T", "sequences/s that the deadline needs"},
                     tokens, time, given.in(rec, kSequence));
     rec.apply(token_traffic, {"data.traffic", "W_id", "token ids"}, tokens, time, given.in(rec, kIdWidth));
+    asked = value_of(out);
     add_fact(f, rec.ledger(), "data.deadline_demand", "deadline_demand", Unit::Count);
     add_fact(f, rec.ledger(), "data.traffic", "traffic", Unit::ByteRate);
   }
@@ -99,7 +141,7 @@ inline PerSec<Sym> demand(Explain& rec, const Given& given, Facts& f) {
                     given.in(rec, kBatch), given.in(rec, kStep));
     add_fact(f, rec.ledger(), "data.demand", "demand", Unit::Count);
   }
-  return out;
+  return {out, value_of(out) < asked};
 }
 
 /// The queue that hides a pause of some workers, and how long it takes to fill again.
@@ -124,7 +166,7 @@ inline void add_pause(Explain& rec, const Given& given, PerSec<Sym> needed, PerS
 /// Demand and workers; judged when both are known.
 inline Section supply_section(Explain& rec, const Given& given, Report& r) {
   Facts f{"", {}};
-  const auto needed = demand(rec, given, f);
+  const auto [needed, late] = demand(rec, given, f);
   Section s{"supply", "Supply", {}};
   if (const auto each = given.maybe(rec, kRate)) {
     const auto least = rec.apply(workers_needed, {"data.workers_needed", "n_least", ""}, needed, *each);
@@ -140,6 +182,12 @@ inline Section supply_section(Explain& rec, const Given& given, Report& r) {
                     Value{value_of(least), Unit::Whole}, " are needed"};
       add_pause(rec, given, needed, supply, f);
     }
+  }
+  if (late) {
+    r.verdict = Verdict::DoesNotFit;
+    r.headline.insert(r.headline.begin(), r.headline.empty()
+                                              ? "the step is too slow for the deadline"
+                                              : "the step is too slow for the deadline; at it ");
   }
   s.blocks.push_back(std::move(f));
   return s;
@@ -210,7 +258,8 @@ inline Section length_section(Explain& rec, const Given& given) {
 inline Report answer(Explain& rec, const Given& given, const Planned*) {
   Report r{"", "Data", Verdict::None, {}, {}};
   if (knows_step(given) || knows_deadline(given)) r.sections.push_back(supply_section(rec, given, r));
-  if (given.has(kKept) || given.has(kHandedOut)) r.sections.push_back(position_section(rec, given));
+  if ((given.has(kKept) && given.has(kSequence)) || given.has(kHandedOut))
+    r.sections.push_back(position_section(rec, given));
   if (given.has(kLengths)) r.sections.push_back(length_section(rec, given));
   return r;
 }

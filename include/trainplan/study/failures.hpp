@@ -43,22 +43,44 @@ inline constexpr std::array<const Field*, 8> kFields{&kGpus,       &kGpuMtbf, &k
                                                      &kConfidence, &kRepair,  &kReplica,  &kAway};
 
 inline bool knows_count(const Given& g) { return g.has(kFailures) && g.has(kTime); }
+/// How often one GPU fails: said, or as it was counted.
+inline bool knows_rate(const Given& g) {
+  return g.has(kGpuMtbf) || (knows_count(g) && *g.number(kFailures) >= 1);
+}
 
 inline constexpr std::array<const Field*, 3> kWhole{&kGpus, &kFailures, &kReplica};
 
-inline void judge(const Given& given, Issues& issues) {
-  judge_whole(given, kWhole, issues);
-  if (given.has(kFailures) && !given.has(kTime))
-    refuse(issues, given, kTime, "missing", "be given with --failures", "try --time 54d");
-  if (given.has(kReplica) && *given.number(kReplica) > *given.number(kGpus))
-    refuse(issues, given, kReplica, "range", "be at most the GPUs of the job",
-           "try the GPUs of one data parallel replica");
-  if (given.has(kReplica) && !given.has(kAway))
-    refuse(issues, given, kAway, "missing", "be given with --replica", "try --away 20min");
+inline constexpr std::array<const Field*, 1> kPublishedNeeds{&kGpus}, kCountExtra{&kConfidence},
+    kSpareNeeds{&kRepair}, kJobNeeds{&kGpuMtbf};
+inline constexpr std::array<const Field*, 2> kCountNeeds{&kFailures, &kTime},
+    kReplicaNeeds{&kReplica, &kAway};
+inline constexpr std::array kParts{Part{"published failures", kPublishedNeeds}, Part{"the job", kJobNeeds},
+                                   Part{"what a count says", kCountNeeds, kCountExtra},
+                                   Part{"spares", kSpareNeeds, kCountExtra}, Part{"replicas", kReplicaNeeds}};
+
+/// Spares and replicas rest on how often a GPU fails.
+inline void judge_rate(const Given& given, const Field& field, Issues& issues) {
+  if (!is_asked(given, field) || knows_rate(given) || given.has_or_refused(kGpuMtbf)) return;
+  const bool counted = given.has_or_refused(kFailures);
+  if (counted && (!knows_count(given) || *given.number(kFailures) >= 1)) return;  // told already
+  refuse(issues, given, field, "rate-unknown",
+         "go with --gpu-mtbf, or with --failures of at least 1 and --time: how often a GPU fails",
+         counted ? "--failures 0 gives no mean; try --gpu-mtbf 50000h" : "try --gpu-mtbf 50000h");
 }
 
-/// What a count says about the mean; no failure leaves it open upwards.
-inline Section count_section(Explain& rec, const Given& given) {
+inline void judge(const Given& given, Issues& issues) {
+  judge_parts(kParts, kFields, given, issues);
+  judge_whole(given, kWhole, issues);
+  judge_rate(given, kRepair, issues);
+  judge_rate(given, kReplica, issues);
+  const auto replica = given.number(kReplica), gpus = given.number(kGpus);
+  if (replica && gpus && *replica > *gpus)
+    refuse(issues, given, kReplica, "range", "be at most --gpus = " + shown(*gpus),
+           "try the GPUs of one data parallel replica");
+}
+
+/// What a count says about the mean; no failure leaves it open upwards, and `observed` as it is.
+inline Section count_section(Explain& rec, const Given& given, std::optional<Seconds<Sym>>& observed) {
   const auto n = given.in(rec, kFailures), gpus = given.in(rec, kGpus), c = given.in(rec, kConfidence);
   const auto time = given.in(rec, kTime);
   Facts f{"", {}};
@@ -69,7 +91,7 @@ inline Section count_section(Explain& rec, const Given& given) {
   if (value_of(n) >= 1) {
     const auto mean = rec.apply(observed_mtbf, {"failures.observed", "M_obs", ""}, time, n);
     rec.apply(mtbf_high, {"failures.high", "M_hi", ""}, time, n, c);
-    rec.apply(gpu_mtbf, {"failures.gpu_mtbf", "M_gpu_obs", "that of one GPU"}, mean, gpus);
+    observed = rec.apply(gpu_mtbf, {"failures.gpu_mtbf", "M_gpu_obs", "that of one GPU"}, mean, gpus);
     add("failures.observed", "observed_mtbf");
   }
   add("failures.low", "low");
@@ -103,10 +125,12 @@ inline Section job_section(Explain& rec, const Given& given, Report& r) {
   return {"job", "Job", {std::move(f)}};
 }
 
-/// Spares for what is under repair, and replicas that go on without the one that failed.
-inline Section spare_section(Explain& rec, const Given& given) {
+/// Spares for what is under repair, and replicas that go on without the one that failed; `each`: mean time
+/// between failures of one GPU.
+inline Section spare_section(Explain& rec, const Given& given, Seconds<Sym> each) {
   Facts f{"", {}};
-  const auto each = given.in(rec, kGpuMtbf);
+  f.add("rate", "mean time between failures of one GPU", Value{value_of(each), Unit::Time},
+        given.has(kGpuMtbf) ? "as given" : "as counted");
   if (const auto repair = given.maybe(rec, kRepair)) {
     const auto away =
         rec.apply(gpus_in_repair, {"failures.in_repair", "G_rep", ""}, given.in(rec, kGpus), *repair, each);
@@ -172,9 +196,11 @@ inline Section cause_section(Explain& rec, const FailureRecord& p) {
 inline Report answer(Explain& rec, const Given& given, const Planned*) {
   Report r{"", "Failures", Verdict::None, {}, {}};
   if (given.has(kGpuMtbf)) r.sections.push_back(job_section(rec, given, r));
-  if (knows_count(given)) r.sections.push_back(count_section(rec, given));
-  if (given.has(kGpuMtbf) && (given.has(kRepair) || given.has(kReplica)))
-    r.sections.push_back(spare_section(rec, given));
+  std::optional<Seconds<Sym>> each;
+  if (knows_count(given)) r.sections.push_back(count_section(rec, given, each));
+  if (const auto said = given.maybe(rec, kGpuMtbf)) each = said;
+  if (each && (given.has(kRepair) || given.has(kReplica)))
+    r.sections.push_back(spare_section(rec, given, *each));
   if (given.shelf == nullptr) return r;
   r.sections.push_back(published_section(rec, given));
   for (const FailureRecord& p : given.shelf->failures)

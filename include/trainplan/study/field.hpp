@@ -29,7 +29,8 @@ enum class Kind : unsigned char { One, List, Word };
 
 /// What a field may have beside its name. example: as one would type it. otherwise and why: what holds when
 /// nothing gives it, and on what ground. of_plan: where a plan gives it. words: the choices of a word; none:
-/// any text. device: the figure that the name of an accelerator stands for.
+/// any text. device: the figure that the name of an accelerator stands for. lacking: why a plan may have
+/// none.
 struct FieldSays {
   std::string_view example;
   bool required = false;
@@ -39,6 +40,7 @@ struct FieldSays {
   std::optional<Unit> unit{};  // how it is shown, where its dimension does not say
   std::span<const std::string_view> words{};
   Figure Accelerator::*device = nullptr;
+  std::string_view lacking{};
 };
 
 /// arg.name is the key of a file; on the command line '-' stands for '_'. Range in base units.

@@ -21,13 +21,14 @@ enum class Giver : unsigned char { Default, Plan, File, Option };
 
 /// Values in base units, or a word. Neither: said to be unknown. names: of the accelerators that stand for
 /// the values, empty where a value is a number. origin: "--mean", "slow.json /mean", "plan". text: as it was
-/// typed. used: the answer has asked for it.
+/// typed. refused: it is no legal value, which is told. used: the answer has asked for it.
 struct Said {
   const Field* field = nullptr;
   Giver giver = Giver::Option;
   std::vector<double> values{};
   std::string word{}, origin{}, text{};
   std::vector<std::string> names{};
+  bool refused = false;
   mutable bool used = false;
 
   bool known() const { return !values.empty() || !word.empty(); }
@@ -60,6 +61,12 @@ class Given {
   bool has(const Field& field) const {
     const Said* said = find(field);
     return said != nullptr && said->known();
+  }
+
+  /// A value that is refused still says that it was asked for.
+  bool has_or_refused(const Field& field) const {
+    const Said* said = find(field);
+    return said != nullptr && (said->known() || said->refused);
   }
 
   /// Where a field can be changed, for an issue about it.

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainplan/cost/capacity.hpp"
@@ -24,19 +25,25 @@ inline std::optional<double> of_experts(const Planned& p, std::int64_t Experts::
   return e.count > 0 ? std::optional(static_cast<double>(e.*figure)) : std::nullopt;
 }
 
+inline constexpr std::string_view kDense = "the model is dense and has no experts";
+
 inline constexpr Input<kTokens> kTokensRouted{
     {"tokens", "T", "tokens that are routed together", 1, 1e12},
     {.example = "8192", .required = true, .of_plan = [](const Planned& p) {
        return p.item("activations.tokens");
      }}};
-inline constexpr Input<kCount> kTopK{{"top_k", "k_top", "experts that a token visits", 1, 1024},
-                                     {.example = "8", .required = true, .of_plan = [](const Planned& p) {
-                                        return of_experts(p, &Experts::per_token);
-                                      }}};
-inline constexpr Input<kCount> kExperts{{"experts", "E", "experts of a layer", 1, 65536},
-                                        {.example = "128", .required = true, .of_plan = [](const Planned& p) {
-                                           return of_experts(p, &Experts::count);
-                                         }}};
+inline constexpr Input<kCount> kTopK{
+    {"top_k", "k_top", "experts that a token visits", 1, 1024},
+    {.example = "8",
+     .required = true,
+     .of_plan = [](const Planned& p) { return of_experts(p, &Experts::per_token); },
+     .lacking = kDense}};
+inline constexpr Input<kCount> kExperts{
+    {"experts", "E", "experts of a layer", 1, 65536},
+    {.example = "128",
+     .required = true,
+     .of_plan = [](const Planned& p) { return of_experts(p, &Experts::count); },
+     .lacking = kDense}};
 inline constexpr Input<kCount> kRanks{
     {"ranks", "e_p", "ranks that share the experts of a layer, in the order of the experts", 1, 65536},
     {.example = "8", .otherwise = 1.0, .why = "all experts on one rank", .of_plan = [](const Planned& p) {
@@ -93,13 +100,16 @@ inline void judge_capacity(const Given& given, Issues& issues) {
 }
 
 inline void judge(const Given& given, Issues& issues) {
-  const bool load = given.has(kLoad), rows = given.has(kRows);
+  const bool load = given.has_or_refused(kLoad), rows = given.has_or_refused(kRows);
   if (load == rows)
     issues.add({.rule = load ? "exclusive" : "missing",
                 .pointer = option_of(kLoad.arg.name),
                 .must = load ? "be left out where --rows gives every expert" : "be given, or --rows",
                 .hint = load ? "leave out one of --load and --rows" : to_try(kLoad)});
   judge_whole(given, kWhole, issues);
+  for (const Field* field : kFields)
+    if ((field->says.required || field == &kRanks) && !given.has(*field))
+      return;  // the rules below rest on all of them
   if (const double e = *given.number(kExperts), n = *given.number(kRanks); std::fmod(e, n) != 0)
     refuse(issues, given, kRanks, "ranks-divide-experts", shown(n), "divide the " + shown(e) + " experts",
            "try " + std::to_string(std::gcd(static_cast<std::int64_t>(e), static_cast<std::int64_t>(n))));
@@ -107,8 +117,8 @@ inline void judge(const Given& given, Issues& issues) {
     refuse(issues, given, kTopK, "top-k", shown(k), "be at most the " + shown(e) + " experts",
            "try " + shown(e));
   judge_capacity(given, issues);
-  if (load && !rows) judge_load(given, issues);
-  if (rows && !load) judge_rows(given, issues);
+  if (given.has(kLoad) && !rows) judge_load(given, issues);
+  if (given.has(kRows) && !load) judge_rows(given, issues);
 }
 
 using Rows = Count<Sym>;

@@ -16,9 +16,22 @@
 namespace trainplan::study {
 namespace detail::offload {
 
+/// Parameters of a GPU that the host updates, or would if the optimizer were there.
+inline std::optional<double> updated_of(const Planned& p) {
+  if (const auto updated = p.item("host.updated")) return updated;
+  const auto moment = p.item("memory.state.moment1");
+  return moment ? std::optional(*moment / bytes_of(p.trial().problem.recipe.moments)) : std::nullopt;
+}
+/// In bf16.
+inline std::optional<double> gradients_of(const Planned& p) {
+  if (const auto copied = p.item("host.gradients_copied")) return copied;
+  const auto updated = updated_of(p);
+  return updated ? std::optional(bytes_of(DType::Bf16) * *updated) : std::nullopt;
+}
+
 inline constexpr Input<kBytes> kGradients{
     {"gradients", "V_16", "bf16 gradients that go to the host", 1, 1e18},
-    {.example = "96MiB", .of_plan = [](const Planned& p) { return p.item("host.gradients_copied"); }}};
+    {.example = "96MiB", .of_plan = &gradients_of}};
 inline constexpr Input<kBytes - kSeconds> kLink{
     {"link", "W_host", "rate of copies between a GPU and its host, one direction", 1, 1e15},
     {.example = "32GB/s", .required = true, .of_plan = [](const Planned& p) {
@@ -45,7 +58,7 @@ inline constexpr Input<kSeconds> kWindow{{"window", "t_win", "work to hide the c
                                          {.example = "20ms"}};
 inline constexpr Input<kParams> kParamsUpdated{
     {"params", "N_gpu", "parameters of a GPU whose optimizer is on the host", 1, 1e15},
-    {.example = "1B", .of_plan = [](const Planned& p) { return p.item("host.updated"); }}};
+    {.example = "1B", .of_plan = &updated_of}};
 inline constexpr Input<kCount> kGpus{
     {"gpus_per_node", "G_node", "GPUs that share the host", 1, 1024},
     {.example = "8", .of_plan = [](const Planned& p) {
@@ -72,13 +85,31 @@ inline bool knows_wait(const Given& g) { return g.has(kUp) && g.has(kWindow); }
 
 inline constexpr std::array<const Field*, 2> kWhole{&kChannels, &kGpus};
 
+inline constexpr std::array<const Field*, 2> kCastNeeds{&kGradients, &kGpu}, kWaitNeeds{&kUp, &kWindow},
+    kChannelNeeds{&kChannels, &kTransfers}, kTransferNeeds{&kTransfers, &kChannels};
+inline constexpr std::array<const Field*, 1> kUpdateNeeds{&kParamsUpdated}, kWaitExtra{&kDown};
+inline constexpr std::array<const Field*, 3> kHostExtra{&kHost, &kChannels, &kTransfers};
+inline constexpr std::array<const Field*, 7> kUpdateExtra{&kHost,  &kChannels, &kTransfers, &kGpus,
+                                                          &kWidth, &kBuffers,  &kHostMemory};
+inline constexpr std::array kParts{Part{"the cast", kCastNeeds, kHostExtra},
+                                   Part{"a wait", kWaitNeeds, kWaitExtra},
+                                   Part{"the optimizer step", kUpdateNeeds, kUpdateExtra}};
+/// The rate of the host in another way.
+inline constexpr std::array kHostParts{Part{"the rate of the host", kChannelNeeds},
+                                       Part{"the rate of the host", kTransferNeeds}};
+
 inline void judge(const Given& given, Issues& issues) {
+  judge_either(given, kHost, kChannels, issues);
+  judge_either(given, kHost, kTransfers, issues);
+  judge_asked(kHostParts, {}, given, issues);
+  if (is_asked(given, kGradients) && !given.has_or_refused(kHost) && !given.has_or_refused(kChannels))
+    issues.add({.rule = "missing",
+                .pointer = option_of(kHost.arg.name),
+                .must = "be given with --gradients, for the cast, or --channels and --transfers: " +
+                        std::string(kHost.arg.meaning),
+                .hint = to_try(kHost)});
+  judge_parts(kParts, kFields, given, issues);
   judge_whole(given, kWhole, issues);
-  if (knows_cast(given) || knows_wait(given) || given.has(kParamsUpdated)) return;
-  refuse(issues, given, kGradients, "missing",
-         "be given with --host and --gpu, for the cast; or --up and --window, for a wait; or --params, for "
-         "the optimizer step",
-         "try --gradients 96MiB --host 307.2GB/s --gpu 1008GB/s");
 }
 
 inline BytesPerSec<Sym> host_rate(Explain& rec, const Given& given) {
@@ -120,12 +151,14 @@ inline Section cast_section(Explain& rec, const Given& given, Report& r) {
   if (value_of(host) < value_of(gpu)) {
     const auto slower = rec.apply(
         link_ratio, {"offload.slower", "x_mem", "memory of the host over that of the GPU"}, host, gpu);
-    rec.apply(cast_break_even, {"offload.break_even", "W_even", "the GPU should cast above"}, host, slower);
+    const auto even =
+        rec.apply(cast_break_even, {"offload.break_even", "W_even", "link from which the GPU should cast"},
+                  host, slower);
     add_fact(f, rec.ledger(), "offload.break_even", "break_even", Unit::ByteRate,
-             "rate of copies; the link has less below it");
+             value_of(link) < value_of(even) ? "this link is slower" : "this link is as fast or faster");
   } else {
-    f.facts.push_back({"break_even", "the GPU should cast above", std::string("no rate"),
-                       "the host's memory is as fast", ""});
+    f.facts.push_back({"break_even", "link from which the GPU should cast", std::string("none"),
+                       "the host's memory is as fast as the GPU's", ""});
   }
   return {"cast", "Where bf16 becomes fp32", {std::move(t), std::move(f)}};
 }

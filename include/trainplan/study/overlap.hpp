@@ -21,9 +21,6 @@ inline bool is_sharded(const Planned& p) {
   const Sharding s = p.trial().plan.sharding;
   return s == Sharding::Zero3 || s == Sharding::Hsdp;
 }
-inline std::optional<double> of_sharded(const Planned& p, std::string_view item) {
-  return is_sharded(p) ? p.item(item) : std::nullopt;
-}
 inline double micro_batches_of(const Planned& p) {
   return static_cast<double>(micro_batches(p.trial().problem, p.trial().plan));
 }
@@ -59,10 +56,10 @@ inline constexpr Input<kSeconds> kFree{{"link_free", "T_free", "moment from whic
 
 inline constexpr Input<kParams> kShardedParams{
     {"params", "N", "parameters that are gathered and reduced", 1, 1e15},
-    {.example = "8.19B", .of_plan = [](const Planned& p) { return of_sharded(p, "params.stage"); }}};
+    {.example = "8.19B", .of_plan = [](const Planned& p) { return p.item("params.stage"); }}};
 inline constexpr Input<kParams> kFirst{
     {"first", "N_1", "parameters of the first gather and of the last reduction, an embedding table", 0, 1e15},
-    {.example = "622M", .of_plan = [](const Planned& p) { return of_sharded(p, "params.table_per_gpu"); }}};
+    {.example = "622M", .of_plan = [](const Planned& p) { return p.item("params.table_per_gpu"); }}};
 inline constexpr Input<kBytes - kParams> kWidth{{"width", "w", "bytes of a weight and of a gradient", 0.5, 8},
                                                 {.example = "2B/param", .otherwise = 2.0, .why = "bf16"}};
 inline constexpr Input<kCount> kMicroBatches{
@@ -73,7 +70,7 @@ inline constexpr Input<kCount> kMicroBatches{
 inline constexpr Input<kSeconds> kCompute{
     {"compute", "T_mb", "computation of one micro-batch", 0, 1e6},
     {.example = "6.5s", .of_plan = [](const Planned& p) -> std::optional<double> {
-       const auto all = of_sharded(p, "step.busy");
+       const auto all = p.item("step.busy");
        return all ? std::optional(*all / micro_batches_of(p)) : std::nullopt;
      }}};
 
@@ -149,7 +146,7 @@ inline Section tail_section(Explain& rec, const Given& given) {
   return {"tail", "Last reduction", {std::move(facts)}};
 }
 
-inline Section sharded_section(Explain& rec, const Given& given) {
+inline Section sharded_section(Explain& rec, const Given& given, const Planned* plan) {
   const auto params = given.in(rec, kShardedParams);
   const auto width = given.in(rec, kWidth);
   const auto ranks = given.in(rec, kRanks);
@@ -178,14 +175,20 @@ inline Section sharded_section(Explain& rec, const Given& given) {
               bandwidth);
     add("overlap.ends", "ends", Unit::Time);
   }
-  return {"sharded", "Sharded step", {std::move(facts)}};
+  Section s{"sharded", "Sharded step", {std::move(facts)}};
+  if (plan != nullptr && !is_sharded(*plan))
+    s.blocks.push_back(
+        Notes{"sharded_note",
+              {{"the plan keeps the weights of its stage whole; this is what full sharding over "
+                "its data parallel ranks would move"}}});
+  return s;
 }
 
-inline Report answer(Explain& rec, const Given& given, const Planned*) {
+inline Report answer(Explain& rec, const Given& given, const Planned* plan) {
   Report r{"", "Overlap of communication", Verdict::None, {}, {}};
   if (kParts[0].whole(given)) r.sections.push_back(bucket_section(rec, given));
   if (kParts[1].whole(given)) r.sections.push_back(tail_section(rec, given));
-  if (kParts[2].whole(given)) r.sections.push_back(sharded_section(rec, given));
+  if (kParts[2].whole(given)) r.sections.push_back(sharded_section(rec, given, plan));
   return r;
 }
 

@@ -58,10 +58,10 @@ inline void judge_whole(const Given& given, std::span<const Field* const> fields
 
 namespace detail {
 
-/// Given by the user, and not by a plan or a default.
+/// Given by the user, and not by a plan or a default; also where the value is refused.
 inline bool is_asked(const Given& given, const Field& field) {
   const Said* said = given.find(field);
-  return said != nullptr && said->known() && (said->giver == Giver::File || said->giver == Giver::Option);
+  return given.has_or_refused(field) && (said->giver == Giver::File || said->giver == Giver::Option);
 }
 
 inline std::string to_try(const Field& field) {
@@ -72,7 +72,7 @@ inline void judge_part(const Part& part, const Given& given, Issues& issues) {
   const Field& lead = *part.needs.front();
   if (!is_asked(given, lead)) return;
   for (const Field* field : part.needs)
-    if (!given.has(*field))
+    if (!given.has_or_refused(*field))
       issues.add({.rule = "missing",
                   .pointer = option_of(field->arg.name),
                   .must = "be given with " + option_of(lead.arg.name) + ", for " + std::string(part.what) +
@@ -85,7 +85,7 @@ inline void judge_use(std::span<const Part> parts, const Field& field, const Giv
   const Field* lead = nullptr;
   for (const Part& part : parts) {
     if (!part.uses(&field)) continue;
-    if (given.has(*part.needs.front())) return;
+    if (given.has_or_refused(*part.needs.front())) return;
     if (lead == nullptr) lead = part.needs.front();
   }
   if (lead == nullptr) return;
@@ -95,14 +95,28 @@ inline void judge_use(std::span<const Part> parts, const Field& field, const Giv
 
 }  // namespace detail
 
-/// What is asked for is whole, what is given is of use, and something is asked for.
-inline void judge_parts(std::span<const Part> parts, std::span<const Field* const> fields, const Given& given,
+/// Two ways to say one thing of which the user gives both.
+inline void judge_either(const Given& given, const Field& one, const Field& other, Issues& issues) {
+  if (detail::is_asked(given, one) && detail::is_asked(given, other))
+    refuse(issues, given, one, "exclusive",
+           "stand without " + option_of(other.arg.name) + ", which says it too", "leave out one of the two");
+}
+
+/// What is asked for is whole, and what is given is of use.
+inline void judge_asked(std::span<const Part> parts, std::span<const Field* const> fields, const Given& given,
                         Issues& issues) {
-  const std::size_t before = issues.all().size();
   for (const Part& part : parts) detail::judge_part(part, given, issues);
   for (const Field* field : fields)
     if (detail::is_asked(given, *field)) detail::judge_use(parts, *field, given, issues);
-  if (issues.all().size() > before ||
+}
+
+/// The same, and something is asked for.
+inline void judge_parts(std::span<const Part> parts, std::span<const Field* const> fields, const Given& given,
+                        Issues& issues) {
+  const std::size_t before = issues.all().size();
+  judge_asked(parts, fields, given, issues);
+  const auto refused = [&](const Field* field) { return given.has_or_refused(*field) && !given.has(*field); };
+  if (issues.all().size() > before || std::ranges::any_of(fields, refused) ||
       std::ranges::any_of(parts, [&](const Part& part) { return part.whole(given); }))
     return;
   for (const Part& part : parts)

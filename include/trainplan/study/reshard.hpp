@@ -60,8 +60,9 @@ inline void judge(const Given& given, Issues& issues) {
   checkpoint::judge_framework(given, kFramework, issues);
   bool good = true;
   for (const InputWord* field : {&kOld, &kNew}) {
-    if (layout(given, *field)) continue;
+    if (given.has(*field) && given.has(kGpusPerNode) && layout(given, *field)) continue;
     good = false;
+    if (!given.has(*field) || !given.has(kGpusPerNode)) continue;  // told already
     const bool spelled = layout_of(given.word(*field)).has_value();
     refuse(issues, given, *field, "layout",
            spelled ? "leave a whole dp: GPUs of the nodes / (tp x pp x cp)"
@@ -71,7 +72,7 @@ inline void judge(const Given& given, Issues& issues) {
   if (good && changed(*layout(given, kOld), *layout(given, kNew)).empty())
     refuse(issues, given, kNew, "layout", "differ from the old layout",
            "try another tp, pp, dp or number of nodes");
-  if (given.has(kRows) != given.has(kColumns))
+  if (given.has_or_refused(kRows) != given.has_or_refused(kColumns))
     refuse(issues, given, given.has(kRows) ? kColumns : kRows, "missing",
            "be given: rows and columns go together", "try --rows 12288 --columns 4096");
 }

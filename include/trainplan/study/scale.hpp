@@ -14,9 +14,9 @@
 namespace trainplan::study {
 namespace detail::scale {
 
-/// One line of the table of 6 N D: a model, a device, an MFU and a number of GPUs.
+/// One line of the table of 6 N D: a model, a device, an MFU and a number of GPUs. stored: what memory holds.
 struct Run {
-  Params<Sym> params;
+  Params<Sym> params, stored;
   Tokens<Sym> tokens;
   FlopsPerSec<Sym> peak;
   Count<Sym> mfu, gpus;
@@ -46,9 +46,10 @@ inline std::vector<Cell> need_row(Explain& rec, const Given& given, const Run& r
   row.emplace_back(shown_as(compute, Unit::Whole));
   if (!given.has(kMemory)) return row;
   const auto sizes = given.in(rec, kMemory);
-  const auto state = model_state_bytes(run.params, given.in(rec, kStateWidth));
+  const auto state = model_state_bytes(run.stored, given.in(rec, kStateWidth));
   const auto memory =
       rec.apply(gpus_by_memory, {memory_id, "G_M", ""}, state, sizes[sizes.size() == 1 ? 0 : run.device]);
+  if (knows_stored(given)) row.emplace_back(shown_as(run.stored));
   row.emplace_back(shown_as(memory, Unit::Whole));
   row.emplace_back(std::string(value_of(memory) > value_of(compute) ? "memory" : "time"));
   return row;
@@ -78,6 +79,7 @@ struct RunTables {
   explicit RunTables(const Given& given) {
     if (given.has(kDeadline)) times.columns.push_back({"over", "beyond the deadline"});
     if (!given.has(kMemory)) return;
+    if (knows_stored(given)) needs.columns.push_back({"stored", "stored"});
     needs.columns.push_back({"gpus_by_memory", "to hold the state"});
     needs.columns.push_back({"decides", "decides"});
   }
@@ -100,18 +102,23 @@ inline Section run_section(Explain& rec, const Given& given) {
   const auto peaks = given.in(rec, kPeak);
   const auto all_tokens = given.maybe(rec, kTokensOfRun);
   const auto ratio = given.maybe(rec, kTokensPerParam);
+  const auto all_stored = knows_stored(given) ? given.in(rec, kStored) : std::vector<Params<Sym>>{};
+  std::size_t model = 0;
   for (const auto params : given.in(rec, kParamsOfRun)) {
+    const auto stored = all_stored.empty() ? params : all_stored[model++];
     const auto tokens = all_tokens ? *all_tokens : tokens_for_params(params, *ratio);
     const std::string id = "scale.flops." + std::to_string(tables.work.rows.size() + 1);
     const auto flops = rec.apply(dense_flops, {id, "F", ""}, params, tokens);
     tables.work.rows.push_back({shown_as(params), shown_as(tokens), shown_as(flops)});
     for (std::size_t i = 0; i < peaks.size(); ++i)
-      add_device(rec, given, {params, tokens, peaks[i], {}, {}, i}, tables);
+      add_device(rec, given, {params, stored, tokens, peaks[i], {}, {}, i}, tables);
   }
   Section section{"runs", "Training runs", {std::move(tables.work), std::move(tables.times)}};
   if (!tables.needs.rows.empty()) section.blocks.emplace_back(std::move(tables.needs));
-  section.blocks.emplace_back(
-      Notes{"notes", {{std::string("Nothing lost: no failures, no saves, attention left out of 6 N D.")}}});
+  section.blocks.emplace_back(Notes{
+      "notes",
+      {{std::string("Nothing lost: no failures, no saves. MFU counts 6 N D FLOPs: attention is left out "
+                    "of the FLOPs and of the MFU alike, recompute too.")}}});
   return section;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainplan/cost/scaling.hpp"
 #include "trainplan/cost/state.hpp"
@@ -23,6 +24,11 @@ inline constexpr InputList<kParams> kParamsOfRun{
        const auto active = p.item("params.active");
        return active ? active : p.item("params.total");
      }}};
+/// Memory holds all experts, also those that a token does not visit.
+inline constexpr InputList<kParams> kStored{
+    {"stored_params", "N_all", "parameters that memory holds, one for each model; without them as --params",
+     1, 1e18},
+    {.example = "671B", .of_plan = [](const Planned& p) { return p.item("params.total"); }}};
 inline constexpr Input<kTokens> kTokensOfRun{{"tokens", "D", "tokens of the run", 1, 1e18},
                                              {.example = "20T"}};
 inline constexpr Input<kCount> kTokensPerParam{
@@ -33,9 +39,19 @@ inline constexpr InputList<kFlops - kSeconds> kPeak{
     {.example = "a100-sxm-80,h100-sxm,2250TFLOP/s",
      .of_plan = [](const Planned& p) { return known(device_of(p).bf16_dense); },
      .device = &Accelerator::bf16_dense}};
+/// That of 6 N D: the plan's own MFU counts attention too.
+inline std::optional<double> dense_mfu_of(const Planned& p) {
+  const auto params = p.item("params.active") ? p.item("params.active") : p.item("params.total");
+  const auto tokens = p.item("compute.tokens_per_step"), step = p.item("step.time"), gpus = gpus_of(p);
+  const Figure& peak = device_of(p).bf16_dense;
+  if (!params || !tokens || !step || !gpus || !peak.known) return std::nullopt;
+  const Seconds<> ideal =
+      dense_time(Params<>{*params}, Tokens<>{*tokens}, Count<>{*gpus}, FlopsPerSec<>{peak.value}, Count<>{1});
+  return part_of_time(ideal, Seconds<>{*step}).num();
+}
 inline constexpr InputList<kCount> kMfu{
-    {"mfu", "u", "model FLOPs utilisations", 1e-6, 1},
-    {.example = "40%", .of_plan = [](const Planned& p) { return p.item("step.mfu"); }, .unit = Unit::Share}};
+    {"mfu", "u", "model FLOPs utilisations, of 6 N D: attention and recompute not counted", 1e-6, 1},
+    {.example = "40%", .of_plan = &dense_mfu_of, .unit = Unit::Share}};
 inline constexpr InputList<kCount> kGpus{{"gpus", "G", "numbers of GPUs", 1, 1e9},
                                          {.example = "16384", .of_plan = &gpus_of}};
 inline constexpr Input<kSeconds> kDeadline{{"deadline", "T_max", "time that the run may take", 1, 1e12},
@@ -82,15 +98,15 @@ inline constexpr InputList<kCount> kFraction{
 inline constexpr InputList<kCount> kRatio{{"ratio", "r", "new capability over the old one", 1e-6, 1e6},
                                           {.example = "0.5,2"}};
 
-inline constexpr std::array<const Field*, 21> kFields{
-    &kParamsOfRun, &kTokensOfRun, &kTokensPerParam, &kPeak,  &kMfu,   &kGpus,      &kDeadline,
-    &kMemory,      &kStateWidth,  &kNoise,          &kBatch, &kSteps, &kReference, &kStep,
-    &kFixed,       &kBefore,      &kAfter,          &kFew,   &kMany,  &kFraction,  &kRatio};
+inline constexpr std::array<const Field*, 22> kFields{
+    &kParamsOfRun, &kStored,     &kTokensOfRun, &kTokensPerParam, &kPeak,     &kMfu,       &kGpus, &kDeadline,
+    &kMemory,      &kStateWidth, &kNoise,       &kBatch,          &kSteps,    &kReference, &kStep, &kFixed,
+    &kBefore,      &kAfter,      &kFew,         &kMany,           &kFraction, &kRatio};
 
 inline constexpr std::array<const Field*, 4> kRunNeeds{&kParamsOfRun, &kPeak, &kMfu, &kGpus},
     kMeasuredNeeds{&kBefore, &kAfter, &kFew, &kMany};
-inline constexpr std::array<const Field*, 5> kRunExtra{&kTokensOfRun, &kTokensPerParam, &kDeadline, &kMemory,
-                                                       &kStateWidth};
+inline constexpr std::array<const Field*, 6> kRunExtra{&kStored,   &kTokensOfRun, &kTokensPerParam,
+                                                       &kDeadline, &kMemory,      &kStateWidth};
 inline constexpr std::array<const Field*, 3> kBatchNeeds{&kNoise, &kBatch, &kSteps},
     kAmdahlNeeds{&kFraction, &kRatio, &kStep};
 inline constexpr std::array<const Field*, 6> kGrowthNeeds{&kReference, &kGpus,  &kNoise,
@@ -121,6 +137,26 @@ inline void judge_tokens(const Given& given, Issues& issues) {
                 .hint = to_try(kTokensOfRun)});
 }
 
+/// Stored parameters count where they are those of the models that are asked about, and others than --params.
+inline bool knows_stored(const Given& given) {
+  return given.has(kStored) && given.has(kParamsOfRun) &&
+         (is_asked(given, kStored) || !is_asked(given, kParamsOfRun)) &&
+         given.find(kStored)->values != given.find(kParamsOfRun)->values;
+}
+
+inline void judge_stored(const Given& given, Issues& issues) {
+  if (!is_asked(given, kStored) || !given.has(kStored) || !given.has(kParamsOfRun)) return;
+  const std::vector<double>&stored = given.find(kStored)->values, &params = given.find(kParamsOfRun)->values;
+  if (stored.size() != params.size())
+    return refuse(issues, given, kStored, "one-each", std::to_string(stored.size()) + " values",
+                  "be one value for each of the " + std::to_string(params.size()) + " of --params",
+                  to_try(kStored));
+  for (std::size_t i = 0; i < stored.size(); ++i)
+    if (stored[i] < params[i])
+      refuse(issues, given, kStored, "range-order", shown(stored[i]),
+             "be at least the --params = " + shown(params[i]) + " that a token visits", "exchange the two");
+}
+
 inline void judge_order(const Given& given, const Field& larger, const Field& smaller, Issues& issues) {
   if (!is_asked(given, smaller)) return;
   const auto a = given.number(larger), b = given.number(smaller);
@@ -133,6 +169,7 @@ inline void judge(const Given& given, Issues& issues) {
   judge_parts(kParts, kFields, given, issues);
   judge_whole(given, kWhole, issues);
   judge_tokens(given, issues);
+  judge_stored(given, issues);
   judge_order(given, kStep, kFixed, issues);
   judge_order(given, kMany, kFew, issues);
   if (!given.has(kMemory) || !given.has(kPeak)) return;

@@ -56,13 +56,23 @@ inline bool knows_rates(const Given& given) {
   return given.has(kSave) && given.has(kMtbf) && given.has(kSpikeMtbf);
 }
 
-/// One of the two questions must be complete.
+inline constexpr std::array<const Field*, 1> kInSteps{&kIntervalSteps};
+inline constexpr std::array<const Field*, 2> kInTimes{&kStep, &kInterval};
+inline constexpr std::array<const Field*, 4> kShareInSteps{&kSpikes, &kSteps, &kNoticed, &kIntervalSteps},
+    kCostExtra{&kBack, &kNoticed, &kStep, &kInterval};
+inline constexpr std::array<const Field*, 5> kShareInTimes{&kSpikes, &kSteps, &kNoticed, &kStep, &kInterval};
+inline constexpr std::array<const Field*, 3> kRates{&kSpikeMtbf, &kSave, &kMtbf};
+inline constexpr std::array<const Field*, 2> kRatesExtra{&kInterval, &kRecovery};
+inline constexpr Part kOften{"the interval between saves", kRates, kRatesExtra};
+/// The interval is said in steps, or in time with the time of a step.
+inline constexpr std::array kPartsInSteps{Part{"the cost of a spike", kInSteps, kCostExtra},
+                                          Part{"the share of the run", kShareInSteps}, kOften},
+    kPartsInTimes{Part{"the cost of a spike", kInTimes, kCostExtra},
+                  Part{"the share of the run", kShareInTimes}, kOften};
+
 inline void judge(const Given& given, Issues& issues) {
-  if (knows_interval(given) || knows_rates(given)) return;
-  refuse(issues, given, kInterval, "missing",
-         "be given with --step, or steps between saves as --interval-steps, for the cost of a spike; or "
-         "--save, --mtbf and --spike-mtbf, for the interval",
-         "try --interval 210s --step 4.75s");
+  judge_either(given, kInterval, kIntervalSteps, issues);
+  judge_parts(is_asked(given, kIntervalSteps) ? kPartsInSteps : kPartsInTimes, kFields, given, issues);
 }
 
 /// Steps between saves, said or from the two times.

@@ -1,6 +1,7 @@
 /// A topic of `study`: its inputs, the rules between them, and the answer.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,11 +49,28 @@ inline void complete(const Topic& topic, Given& given, const Planned* plan, Issu
     else if (says.otherwise)
       given.say({field, Giver::Default, {*says.otherwise}, {}, "default, " + std::string(says.why)});
     else if (says.required)
-      issues.add({.rule = "missing",
-                  .pointer = option_of(field->arg.name),
-                  .must = "be given: " + std::string(field->arg.meaning),
-                  .hint = "try " + option_of(field->arg.name) + " " + std::string(says.example) +
-                          (says.of_plan != nullptr ? ", or name a model and a cluster" : "")});
+      issues.add(
+          {.rule = "missing",
+           .pointer = option_of(field->arg.name),
+           .must = "be given: " + std::string(field->arg.meaning) +
+                   (plan == nullptr || says.lacking.empty() ? "" : "; " + std::string(says.lacking)),
+           .hint = "try " + option_of(field->arg.name) + " " + std::string(says.example) +
+                   (plan == nullptr && says.of_plan != nullptr ? ", or name a model and a cluster" : "")});
+  }
+}
+
+/// Completes the inputs and judges them together with values that were refused: a mistake of such a value is
+/// told already, so that no rule says more about it.
+inline void complete_and_judge(const Topic& topic, Given& given, const Planned* plan, Issues& issues) {
+  Issues found;
+  complete(topic, given, plan, found);
+  if (topic.judge != nullptr) topic.judge(given, found);
+  for (const Issue& issue : found.all()) {
+    const bool told = std::ranges::any_of(given.all(), [&](const Said& said) {
+      const Issue place = given.place(*said.field);
+      return said.refused && place.file == issue.file && place.pointer == issue.pointer;
+    });
+    if (!told) issues.add(issue);
   }
 }
 

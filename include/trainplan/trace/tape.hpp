@@ -103,8 +103,8 @@ class Sym {
   friend Sym operator-(Sym a, Sym b) { return record(Op::Sub, a.value_ - b.value_, a, b); }
   friend Sym operator*(Sym a, Sym b) { return record(Op::Mul, a.value_ * b.value_, a, b); }
   friend Sym operator/(Sym a, Sym b) { return record(Op::Div, a.value_ / b.value_, a, b); }
-  friend Sym fmax(Sym a, Sym b) { return record(Op::Max, std::fmax(a.value_, b.value_), a, b); }
-  friend Sym fmin(Sym a, Sym b) { return record(Op::Min, std::fmin(a.value_, b.value_), a, b); }
+  friend Sym larger(Sym a, Sym b) { return record(Op::Max, trainplan::larger(a.value_, b.value_), a, b); }
+  friend Sym smaller(Sym a, Sym b) { return record(Op::Min, trainplan::smaller(a.value_, b.value_), a, b); }
   friend Sym pow(Sym a, Sym b) { return record(Op::Pow, std::pow(a.value_, b.value_), a, b); }
   friend Sym sqrt(Sym a) { return record(Op::Sqrt, std::sqrt(a.value_), a); }
   friend Sym log2(Sym a) { return record(Op::Log2, std::log2(a.value_), a); }

@@ -165,6 +165,67 @@ TEST_CASE("a run that loses more than it has never finishes, and has neither day
   CHECK(run.money.num() == 0);
 }
 
+TEST_CASE("Daly's complete form stands beside the five terms, with everything that a failure costs") {
+  RunFigures f = figures();
+  const LongRun<double> run = evaluate_run(planned(), f);
+  const Seconds<> delta{100}, tau{std::sqrt(2 * 100 * 10000.0)}, mtbf{10000}, recovery{300};
+  CHECK(run.complete.num() == Approx(retry_goodput(delta, tau, mtbf, recovery).num()).epsilon(1e-12));
+  CHECK(run.crowding.num() == Approx((100 + tau.num() + 300) / 10000));
+  CHECK(run.complete_calendar.num() == Approx(100000 * 50 / run.complete.num()).epsilon(1e-12));
+  f.repair = known(1000);  // without a spare every failure waits for it
+  CHECK(evaluate_run(planned(), f).complete.num() ==
+        Approx(retry_goodput(delta, tau, mtbf, Seconds<>{1300}).num()).epsilon(1e-12));
+}
+
+TEST_CASE("where only the five terms leave nothing, the complete form still has a goodput and a calendar") {
+  RunFigures f = figures();
+  f.gpu_mtbf = known(128 * 400.0);
+  const LongRun<double> run = evaluate_run(planned(), f);
+  CHECK_FALSE(run.finishes);
+  CHECK(run.complete.num() > 0.2);
+  CHECK(run.complete_calendar.num() == Approx(100000 * 50 / run.complete.num()).epsilon(1e-12));
+  CHECK(run.crowding.num() > kFewFailures);
+}
+
+TEST_CASE("what takes most time is named, be it recovery, the interval or spikes") {
+  RunFigures f = figures();
+  f.detect = known(20000);
+  CHECK(largest_loss(evaluate_run(planned(), f)) == RunLoss::Detect);
+  f.interval = known(50000);
+  CHECK(largest_loss(evaluate_run(planned(), f)) == RunLoss::Rollback);
+  f = figures();
+  f.spike_every = known(3000);
+  f.spike_back = known(100);
+  const LongRun<double> run = evaluate_run(planned(), f);
+  CHECK_FALSE(run.finishes);
+  CHECK(largest_loss(run) == RunLoss::Spikes);
+}
+
+TEST_CASE("the bound of the energy counts planned stops and spare nodes") {
+  PlannedRun p = planned();
+  p.tdp = known(700);
+  RunFigures f = figures();
+  const double bare = evaluate_run(p, f).energy.num();
+  f.planned_stop = known(86400);
+  CHECK(evaluate_run(p, f).energy.num() == Approx(bare + 86400.0 * 128 * 700).epsilon(1e-12));
+  f.repair = known(0);
+  f.spares = known(2);
+  const LongRun<double> run = evaluate_run(p, f);
+  CHECK(run.energy.num() == Approx(run.calendar.num() * 144 * 700).epsilon(1e-12));
+}
+
+TEST_CASE("a synchronous save that takes longer than Young's interval raises it") {
+  RunFigures f = figures();
+  f.save_time = known(50000);  // Young: 31,623 s
+  const LongRun<double> run = evaluate_run(planned(), f);
+  CHECK(run.least.num() == 50000);
+  CHECK(run.interval.num() == 50000);
+  CHECK(run.best.num() == 50000);
+  Issues issues;
+  judge_run(planned(), f, {run.interval.num() == 50000 ? known(50000) : known(1)}, run, issues);
+  CHECK(issues.all().empty());
+}
+
 TEST_CASE("intervals are at least a step, and asynchronous ones a write") {
   RunFigures f = figures();
   f.save_time = known(0);
@@ -241,6 +302,42 @@ TEST_CASE("intervals must hold a save and a step, and a job must outlive a resta
   judge_run(p, f, {known(49), known(50)}, quick, steps);
   REQUIRE(steps.all().size() == 1);
   CHECK(steps.all()[0].rule == "interval-above-step");
+}
+
+TEST_CASE("a time to copy and a scenario twice are refused, each with what it contradicts") {
+  ForecastSpec spec;
+  spec.copy_time = known(2, "run.json /forecast/copy_time");
+  spec.scenarios = {"A", "B", "A", "A"};
+  spec.scenarios_origin = "option --scenario";
+  Issues issues;
+  judge_forecast(spec, issues);
+  REQUIRE(issues.all().size() == 2);
+  CHECK(issues.all()[0].rule == "copy-needs-async");
+  CHECK(issues.all()[0].pointer == "/forecast/copy_time");
+  CHECK(issues.all()[0].must.find("saving = sync") != std::string::npos);
+  CHECK(issues.all()[1].rule == "twice");
+  CHECK(issues.all()[1].pointer == "--scenario");
+  CHECK(issues.all()[1].got == "A and A");
+  spec.saving = Saving::Async;
+  spec.scenarios = {"A", "B"};
+  Issues none;
+  judge_forecast(spec, none);
+  CHECK(none.all().empty());
+}
+
+TEST_CASE("a warning says from which crowding on the five terms are too low") {
+  RunFigures f = figures();
+  f.gpu_mtbf = known(128 * 10000.0, "option --gpu-mtbf");
+  Issues issues;
+  judge_crowding(f, evaluate_run(planned(), f), "A", issues);  // (1414 + 100 + 300) / 10,000 = 0.18
+  REQUIRE(issues.all().size() == 1);
+  CHECK(issues.all()[0].level == Severity::Warning);
+  CHECK(issues.all()[0].pointer == "--gpu-mtbf");
+  CHECK(issues.all()[0].got == "scenario A: a crowding of 0.181");
+  f.gpu_mtbf = known(128 * 20000.0);
+  Issues none;
+  judge_crowding(f, evaluate_run(planned(), f), "", none);
+  CHECK(none.all().empty());
 }
 
 TEST_CASE("Lambert's W inverts w exp(w)") {

@@ -53,6 +53,25 @@ TEST_CASE("several times are kept in order, and a bad one refuses all of them") 
   CHECK(spec.detect.size() == 2);
 }
 
+TEST_CASE("a refused figure says its range with the unit, and what to type instead") {
+  const auto said = [](std::string_view key, std::string_view text) {
+    ForecastSpec spec;
+    const Issues issues = set(spec, key, text);
+    REQUIRE(issues.all().size() == 1);
+    return issues.all()[0].must + "; " + issues.all()[0].hint;
+  };
+  CHECK(said("deadline", "120") == "be a time; this has no unit; try 120d");
+  CHECK(said("gpu_mtbf", "50000") == "be a time; this has no unit; try 50000h");
+  CHECK(said("save_bandwidth", "7") == "be a data rate; this has no unit; try 7GB/s");
+  CHECK(said("deadline", "-1d") == "be at least 0.001 s; try 30d");
+  CHECK(said("deadline", "1e9d") == "be at most 1e+12 s; try 30d");
+  CHECK(said("save_bandwidth", "0B/s") == "be at least 1 B/s; try 7GB/s");
+  CHECK(said("budget", "0USD") == "be at least 0.01 USD; try 5M-usd");
+  CHECK(said("pue", "0.5") == "be at least 1; try 1.2");
+  CHECK(said("spares", "20000") == "be at most 10000; try 2");
+  CHECK(said("efficiency", "140%") == "be above 0 % and at most 100 %; try 40%");
+}
+
 TEST_CASE("a rate may be said to be unknown") {
   ForecastSpec spec;
   CHECK(listed(set(spec, "gpu_mtbf", "unknown")).empty());

@@ -313,3 +313,31 @@ TEST_CASE("mistakes of a profile are reported at their place") {
   CHECK(line("choice", "/shardings/0/traffic/0/times") == 10);
   CHECK(issues.all().size() == 10);
 }
+
+TEST_CASE("the life of a weight is told whole or not at all") {
+  const auto load = [](const std::string& weight, Issues& issues) {
+    return load_framework_text(R"({"name": "x", "version": "1", "default_sharding": "zero1",
+  "shardings": [{"mode": "zero1", "title": "t", "state": [
+      {"id": "weights", "symbol": "a", "title": "t", "bytes_per_param": 2}])" +
+                                   weight + "}]}",
+                               "f.json", issues);
+  };
+  Issues none;
+  const auto silent = load("", none);
+  REQUIRE(silent);
+  CHECK((*silent)->shardings[0].weight.kept.empty());
+  Issues good;
+  const auto whole = load(
+      R"(, "weight": {"kept": "k", "gathered": "g", "released": "r", "master": "m", "source": "s"})", good);
+  REQUIRE(whole);
+  const WeightLife& w = (*whole)->shardings[0].weight;
+  CHECK(w.kept + w.gathered + w.released + w.master + w.source == "kgrms");
+  Issues bad;
+  CHECK_FALSE(load(R"(, "weight": {"kept": "k", "gathered": 1, "masters": "m", "source": "s"})", bad));
+  CAPTURE(listed(bad));
+  CHECK(complete(bad));
+  CHECK(find_issue(bad, "unknown-key", "/shardings/0/weight/masters") != nullptr);
+  CHECK(find_issue(bad, "missing-key", "/shardings/0/weight/released") != nullptr);
+  CHECK(find_issue(bad, "missing-key", "/shardings/0/weight/master") != nullptr);
+  CHECK(bad.all().size() == 4);  // and a text that is a number
+}

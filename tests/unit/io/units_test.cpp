@@ -52,6 +52,8 @@ const Good kGood[] = {
     {"64 B/s", kByteRate, 64},
     {"3.8e25 FLOP", kFlops, 3.8e25},
     {"2 GFLOP", kFlops, 2e9},
+    {"120 YFLOP", kFlops, 120e24},
+    {"3.8 ZFLOP", kFlops, 3.8e21},
     {"989 TFLOP/s", kFlopRate, 989e12},
     {"989TFLOPS", kFlopRate, 989e12},
     {"1 PFLOPs/s", kFlopRate, 1e15},

@@ -79,8 +79,8 @@ TEST_CASE("parentheses stand only where they are needed") {
   CHECK(x.symbols(a / (b * c)) == "a / (b × c)");
   CHECK(x.symbols(a / (b / c)) == "a / (b / c)");
   CHECK(x.symbols(a / b / c) == "a / b / c");
-  CHECK(x.symbols(fmax(a + b, c)) == "max(a + b, c)");
-  CHECK(x.symbols(fmin(a, b) * sqrt(ceil(a / b)) - floor(c)) == "min(a, b) × sqrt(ceil(a / b)) - floor(c)");
+  CHECK(x.symbols(larger(a + b, c)) == "max(a + b, c)");
+  CHECK(x.symbols(smaller(a, b) * sqrt(ceil(a / b)) - floor(c)) == "min(a, b) × sqrt(ceil(a / b)) - floor(c)");
   CHECK(x.symbols(a * pow(b + c, a / b) - log2(a * b)) == "a × pow(b + c, a / b) - log2(a × b)");
   CHECK(x.numbers(pow(b, c) + log2(c) - exp(b)) == "pow(3, 2) + log2(2) - exp(3)");
 }
@@ -94,7 +94,7 @@ TEST_CASE("neutral zeros and ones are left out, others are not") {
   CHECK(x.symbols(Sym(0.0) - a) == "0 - a");
   CHECK(x.symbols(Sym(0.0) * a) == "0 × a");
   CHECK(x.symbols(Sym(1.0) / a) == "1 / a");
-  CHECK(x.symbols(fmax(a, Sym(0.0))) == "max(a, 0)");
+  CHECK(x.symbols(larger(a, Sym(0.0))) == "max(a, 0)");
   CHECK(x.numbers(one * a + zero) == "1 × 7 + 0");
 }
 
@@ -209,8 +209,8 @@ class Maker {
       case 1: return a - b;
       case 2: return a * b;
       case 3: return b.value() != 0 ? a / b : a;
-      case 4: return fmax(a, b);
-      case 5: return fmin(a, b);
+      case 4: return larger(a, b);
+      case 5: return smaller(a, b);
       case 6: return a.value() >= 0 ? sqrt(a) : a;
       case 7: return std::fabs(a.value()) < 1e9 ? ceil(a) : a;
       case 8: return std::fabs(a.value()) < 1e9 ? floor(a) : a;

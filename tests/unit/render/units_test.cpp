@@ -85,6 +85,8 @@ TEST_CASE("rates and amounts of computation take a prefix") {
   CHECK(shown(449.2e9, Unit::FlopsPerToken) == "449.2 GFLOP/token");
   CHECK(shown(449.2413e9, Unit::FlopsPerToken) == "449 GFLOP/token");
   CHECK(shown(449.2413e9, Unit::Flops) == "449 GFLOP");
+  CHECK(shown(1.2e26, Unit::Flops) == "120 YFLOP");
+  CHECK(shown(3.8e21, Unit::Flops) == "3.8 ZFLOP");
   CHECK(shown(989e12, Unit::FlopRate) == "989 TFLOP/s");
   CHECK(shown(1979e12, Unit::FlopRate) == "1.979 PFLOP/s");
   CHECK(shown(450e9, Unit::ByteRate) == "450 GB/s");

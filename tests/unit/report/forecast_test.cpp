@@ -1,62 +1,15 @@
+// The answer of `forecast`: goodputs, intervals, levers, what is shown where nothing is left.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
-#include "asked.hpp"
 #include "catch.hpp"
-#include "trainplan/report/forecast_report.hpp"
-#include "trainplan/report/forecast_unknown.hpp"
+#include "sample_forecast.hpp"
 #include "trainplan/report/waste_curve.hpp"
 
 using namespace trainplan;
-
-namespace {
-
-Figure known(double value) { return {.value = value, .origin = "option --x", .known = true}; }
-
-/// So many GPUs in nodes of 8, a step of 5 s at 40 % MFU.
-PlannedRun planned(double gpus) {
-  PlannedRun p;
-  p.ideal = 2;
-  p.ideal_id = "compute.ideal_causal";
-  p.step = 5;
-  p.mfu = 0.4;
-  p.tokens_per_step = 4194304;
-  p.checkpoint = 1e12;
-  p.per_gpu = 1e12 / gpus;
-  p.layers = 32;
-  p.micro_batches = 8;
-  p.nodes = gpus / 8;
-  p.gpus_per_node = 8;
-  p.peak = known(989e12);
-  p.tokens = 15e12;
-  return p;
-}
-
-Scenario scenario(const char* name, double save, double detect, double restart, double load) {
-  Scenario s;
-  s.name = name;
-  s.save_time = known(save);
-  s.detect = known(detect);
-  s.restart = known(restart);
-  s.load = known(load);
-  return s;
-}
-const Scenario kA = scenario("A", 300, 600, 300, 120), kB = scenario("B", 10, 600, 300, 120),
-               kC = scenario("C", 10, 60, 30, 60);
-
-ClusterSpec cluster() {
-  ClusterSpec c;
-  c.gpu_mtbf = known(50000.0 * 3600);
-  c.price = known(2.5 / 3600);
-  return c;
-}
-
-ForecastAnswer asked(double gpus, const std::vector<Scenario>& scenarios, const ForecastSpec& spec = {}) {
-  return answer_forecast(planned(gpus), spec, scenarios, scenarios.back(), cluster());
-}
-
-}  // namespace
+using namespace forecasts;
 
 TEST_CASE("the scenarios side by side have the published goodputs, and the exact optimum beside them") {
   const ForecastAnswer few = asked(1024, {kA, kB, kC}), many = asked(16384, {kA, kB, kC});
@@ -125,76 +78,18 @@ TEST_CASE("every recommended interval is near the best one, and none is better")
   }
 }
 
-TEST_CASE("what the deadline asks for keeps it, and no less does") {
+TEST_CASE("a spare node that costs more than it gives back is no lever") {
   ForecastSpec spec;
-  spec.planned_stop = known(5 * 86400);
-  const ForecastAnswer a = asked(1024, {kB}, spec);
-  const double run = a.first().run->calendar.num();
-  const DeadlineAnswer late = deadline_answer(a.plan, a.first(), 0.8 * run);
-  CHECK_FALSE(late.holds);
-  REQUIRE(late.nodes);
-  const auto calendar = [&](double nodes) {
-    return evaluate_run(a.plan.on_nodes(nodes), a.first().figures).calendar.num();
-  };
-  CHECK(calendar(*late.nodes) <= 0.8 * run);
-  CHECK(calendar(*late.nodes - 1) > 0.8 * run);
-  REQUIRE(late.efficiency);
-  PlannedRun faster = a.plan;
-  faster.step *= 0.4 / *late.efficiency;
-  RunFigures f = a.first().figures;
-  f.interval = known(a.first().run->interval.num());
-  CHECK(evaluate_run(faster, f).calendar.num() == Approx(0.8 * run).epsilon(1e-6));
-  CHECK(late.margin < 0);
-  CHECK(deadline_answer(a.plan, a.first(), 1.01 * run).holds);
-  CHECK_FALSE(deadline_answer(a.plan, a.first(), 0.2 * run).efficiency);  // above 100 %
-  CHECK_FALSE(deadline_answer(a.plan, a.first(), 5.01 * 86400).nodes);    // more nodes only fail more often
-}
-
-TEST_CASE("the budget buys so many tokens, and they cost no more") {
-  const ForecastAnswer a = asked(1024, {kB});
-  const double cost = a.first().run->money.num();
-  CHECK(budget_answer(a.plan, a.first(), cost).holds);
-  const BudgetAnswer half = budget_answer(a.plan, a.first(), cost / 2);
-  CHECK_FALSE(half.holds);
-  PlannedRun p = a.plan;
-  p.tokens = half.tokens;
-  CHECK(evaluate_run(p, a.first().figures).money.num() <= cost / 2);
-  p.tokens = half.tokens + p.tokens_per_step;
-  CHECK(evaluate_run(p, a.first().figures).money.num() > cost / 2);
-  REQUIRE(half.params);  // 6 N D at the MFU and goodput of this run
-  const double flops = cost / 2 / (1024 * 2.5 / 3600) * a.first().run->goodput.num() * 0.4 * 989e12 * 1024;
-  CHECK(*half.params == Approx(flops / (6 * 15e12)).epsilon(1e-9));
-}
-
-TEST_CASE("of neighbouring intervals the longer one wins from their break-even on") {
-  ForecastSpec spec;
-  spec.gpu_mtbf = Figure{};
-  spec.save_time = known(45);
-  spec.detect = {known(600)};
-  spec.restart = known(300);
-  spec.load = known(120);
-  spec.deadline = known(400 * 86400.0);
-  const ForecastAnswer a = answer_forecast(planned(1024), spec, {}, kC, cluster());
-  CHECK_FALSE(a.known());
-  const UnknownRun u = unknown_run(a, spec);
-  REQUIRE(u.rows.size() > 3);
-  CHECK(u.missing == "gpu_mtbf");
-  CHECK(u.rows.front().from == 0);
-  CHECK(u.rows.back().to == 0);
-  for (std::size_t i = 0; i + 1 < u.rows.size(); ++i) {
-    const Seconds<> m{u.rows[i].to}, delta{45};
-    CHECK(u.rows[i].to == u.rows[i + 1].from);
-    const auto waste = [&](std::size_t k, Seconds<> mtbf) {
-      return interval_waste(delta, Seconds<>{u.rows[k].interval}, mtbf).num();
-    };
-    CHECK(waste(i, m) == Approx(waste(i + 1, m)).epsilon(1e-12));
-    CHECK(waste(i, 0.9 * m) < waste(i + 1, 0.9 * m));
-    CHECK(waste(i, 1.1 * m) > waste(i + 1, 1.1 * m));
-    RunFigures f = a.first().figures;
-    REQUIRE(u.rows[i].deadline_from);
-    f.gpu_mtbf = known(*u.rows[i].deadline_from * 1024);
-    CHECK(evaluate_run(a.plan, f, u.rows[i].interval).calendar.num() == Approx(400 * 86400.0).epsilon(1e-9));
+  spec.repair = known(3600);
+  spec.spares = known(20);
+  const ForecastAnswer a = asked(1024, {kB, kC}, spec);
+  for (const LeverRow& r : a.levers) {
+    CAPTURE(r.id);
+    CHECK(r.money >= 0);
+    CHECK(r.id != "spare");
   }
+  REQUIRE(a.costly_spare);
+  CHECK(a.costly_spare->money < 0);
 }
 
 TEST_CASE("a run that never finishes says so and shows no goodput below zero") {
@@ -206,7 +101,8 @@ TEST_CASE("a run that never finishes says so and shows no goodput below zero") {
   const ForecastAnswer a = asked(16384, {kA, kC}, spec);
   const Report r = forecast_report(plan->chosen, a, {}, Ledger{}, {}, false);
   CHECK(r.verdict == Verdict::Failed);
-  CHECK(std::get<std::string>(r.headline.front()).starts_with("never finishes"));
+  CHECK(std::get<std::string>(r.headline.front()) == "never finishes by the five terms: ");
+  CHECK(std::get<std::string>(r.headline[1]) == "most goes to noticing failures");
   for (const Section& s : r.sections)
     for (const Block& b : s.blocks) {
       const auto* table = std::get_if<Table>(&b);

@@ -22,7 +22,7 @@ TEST_CASE("the best few, ties by memory and then by number") {
     best.offer(c);
   CHECK(indices(best.kept()) == std::vector<std::uint64_t>{2, 3, 1});
   CHECK(best.is_full());
-  Best least(2, smaller);
+  Best least(2, leaner);
   for (const Candidate& c : {Candidate{1, 1, 9}, Candidate{2, 2, 8}, Candidate{3, 3, 7}}) least.offer(c);
   CHECK(indices(least.kept()) == std::vector<std::uint64_t>{3, 2});
 }

@@ -32,8 +32,7 @@ struct Asked {
       if (field == nullptr) throw std::runtime_error("no such input: " + std::string(key));
       say_input(given, *field, text, study::Giver::Option, issues, {.pointer = option_of(key)});
     }
-    study::complete(topic, given, nullptr, issues);
-    if (!issues.has_errors() && topic.judge != nullptr) topic.judge(given, issues);
+    study::complete_and_judge(topic, given, nullptr, issues);
     if (!issues.has_errors()) report = topic.answer(rec, given, nullptr);
   }
 

@@ -40,6 +40,17 @@ TEST_CASE("what is written and kept") {
   CHECK(last.item("checkpoint.kept") == Approx(5 * 5.7e12));
 }
 
+TEST_CASE("no more checkpoints are kept than are written") {
+  const Asked often(kCheckpoint, {{"bytes", "1TB"}, {"interval", "1h"}, {"keep_every", "10min"}});
+  CHECK(often.rules() == std::vector<std::string>{"keep-what-is-written"});
+  CHECK(Asked(kCheckpoint, {{"bytes", "1TB"}, {"interval", "1h"}, {"keep_every", "1h"}}).rules().empty());
+  const Asked few(
+      kCheckpoint,
+      {{"bytes", "1TB"}, {"interval", "1h"}, {"keep_every", "2h"}, {"keep_last", "5"}, {"time", "5h"}});
+  CHECK(few.item("checkpoint.wanted") == 7e12);
+  CHECK(few.item("checkpoint.kept") == 5e12);
+}
+
 TEST_CASE("bytes by framework, and writers of more and more width") {
   const Asked a(kCheckpoint, {{"params", "405B"},
                               {"gpus", "16384"},
@@ -59,13 +70,13 @@ TEST_CASE("bytes by framework, and writers of more and more width") {
 TEST_CASE("rules of checkpoints") {
   CHECK(Asked(kCheckpoint, {{"interval", "20s"}}).rules() == std::vector<std::string>{"missing"});
   CHECK(Asked(kCheckpoint, {{"bytes", "1GB"}, {"copy", "1s"}}).rules() ==
-        std::vector<std::string>{"missing"});
+        std::vector<std::string>{"missing", "missing"});
   CHECK(Asked(kCheckpoint, {{"bytes", "1GB"}, {"storage", "1GB/s"}, {"copy", "30s"}, {"interval", "20s"}})
             .rules() == std::vector<std::string>{"interval"});
   CHECK(Asked(kCheckpoint, {{"bytes", "1GB"}, {"framework", "megatron"}}).rules() ==
         std::vector<std::string>{"choice"});
   CHECK(Asked(kCheckpoint, {{"bytes", "-1GB"}, {"keep_last", "0"}}).rules() ==
-        std::vector<std::string>{"range", "range"});
+        std::vector<std::string>{"range", "range", "missing"});
 }
 
 TEST_CASE("twice as many tensor parallel ranks read halves") {
@@ -270,5 +281,6 @@ TEST_CASE("casting on the host wins below the break-even of the link") {
   CHECK(step.item("offload.step") == Approx(0.0625 + 0.56 + 0.0625));
   CHECK(step.item("offload.host_memory") == Approx(192e9));
   CHECK(step.report.verdict == Verdict::DoesNotFit);
-  CHECK(Asked(kOffload, {{"link", "32GB/s"}}).rules() == std::vector<std::string>{"missing"});
+  CHECK(Asked(kOffload, {{"link", "32GB/s"}}).rules() ==
+        std::vector<std::string>{"missing", "missing", "missing"});
 }

@@ -154,7 +154,9 @@ inline constexpr std::array kPipelineRules{
          .must = "be 1 unless pp is above 1 and the framework interleaves",
          .keeps =
              [](const Problem& x, const Plan& p) {
-               return p.vpp == 1 ||
+               // A schedule that is refused as such speaks for its chunks too.
+               const bool refused = p.schedule != Schedule::Interleaved && !x.profile().offers(p.schedule);
+               return p.vpp == 1 || refused ||
                       (p.pp >= x.profile().rules.interleaving_stages && x.profile().interleaves());
              },
          .numbers =
@@ -176,8 +178,12 @@ inline constexpr std::array kPipelineRules{
          }},
     Rule{.id = "schedule-is-offered",
          .field = "schedule",
-         .must = "be a schedule of the framework with pp above 1",
-         .keeps = [](const Problem& x, const Plan& p) { return p.pp == 1 || x.profile().offers(p.schedule); },
+         .must = "be a schedule of the framework",
+         .keeps =
+             [](const Problem& x, const Plan& p) {
+               const bool none = p.pp == 1 && p.schedule == Schedule::OneFOneB;
+               return none || x.profile().offers(p.schedule);
+             },
          .numbers =
              [](const Problem& x, const Plan& p) {
                return std::string(name_of(p.schedule)) + "; offered: " + offered_text(x.profile());

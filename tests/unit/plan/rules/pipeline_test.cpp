@@ -72,12 +72,17 @@ const Row kRows[] = {
        degrees(a, 8, 2, 1, 64);
        a.framework.rules.interleaving_stages = 3;
      }},
-    {"schedule-is-offered",
+    {"schedule-is-offered",  // 1F1B stands for no schedule where there is one stage
+     [](Asked& a) {
+       degrees(a, 8, 1, 1, 128);
+       no_interleaving(a);
+     },
      [](Asked& a) {
        degrees(a, 8, 1, 1, 128);
        no_interleaving(a);
        a.plan.schedule = Schedule::GPipe;
-     },
+     }},
+    {"schedule-is-offered", [](Asked& a) { no_interleaving(a); },
      [](Asked& a) {
        no_interleaving(a);
        a.plan.schedule = Schedule::GPipe;

@@ -1,0 +1,210 @@
+// What a forecast is held against: deadline, budget, limits, and all of them without a failure rate.
+#include <cmath>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "catch.hpp"
+#include "sample_forecast.hpp"
+
+using namespace trainplan;
+using namespace forecasts;
+
+TEST_CASE("what the deadline asks for keeps it, and no less does") {
+  ForecastSpec spec;
+  spec.planned_stop = known(5 * 86400);
+  const ForecastAnswer a = asked(1024, {kB}, spec);
+  const double run = a.first().run->calendar.num();
+  const DeadlineAnswer late = deadline_answer(a.plan, a.first(), 0.8 * run);
+  CHECK_FALSE(late.holds);
+  REQUIRE(late.nodes.nodes);
+  CHECK_FALSE(late.nodes.planned);
+  const auto calendar = [&](double nodes) {
+    return evaluate_run(a.plan.on_nodes(nodes), a.first().figures).calendar.num();
+  };
+  CHECK(calendar(*late.nodes.nodes) <= 0.8 * run);
+  CHECK(calendar(*late.nodes.nodes - 1) > 0.8 * run);
+  REQUIRE(late.efficiency);
+  PlannedRun faster = a.plan;
+  faster.step *= 0.4 / *late.efficiency;
+  RunFigures f = a.first().figures;
+  f.interval = known(a.first().run->interval.num());
+  CHECK(evaluate_run(faster, f).calendar.num() == Approx(0.8 * run).epsilon(1e-6));
+  CHECK(late.margin < 0);
+  CHECK(deadline_answer(a.plan, a.first(), 1.01 * run).holds);
+  CHECK_FALSE(deadline_answer(a.plan, a.first(), 0.2 * run).efficiency);      // above 100 %
+  CHECK_FALSE(deadline_answer(a.plan, a.first(), 5.01 * 86400).nodes.nodes);  // more nodes fail more often
+}
+
+TEST_CASE("a deadline that few numbers of nodes keep is not missed between powers of two") {
+  const ForecastAnswer a = asked(1024, {kA});
+  const auto calendar = [&](double n) { return detail::calendar_of(a.plan.on_nodes(n), a.first().figures); };
+  double quickest = 1;
+  for (double n = 1; n <= 1 << 14; ++n)
+    if (calendar(n) < calendar(quickest)) quickest = n;
+  CHECK(detail::nodes_at_mfu(a.plan, a.first().figures, 1).quickest == quickest);
+  for (const double slack : {1.0, 1.00001, 1.001, 1.1}) {
+    CAPTURE(slack, quickest);
+    const double deadline = slack * calendar(quickest);
+    double least = 1;
+    while (calendar(least) > deadline) ++least;
+    CHECK(detail::nodes_at_mfu(a.plan, a.first().figures, deadline).nodes == std::optional(least));
+  }
+  CHECK_FALSE(detail::nodes_at_mfu(a.plan, a.first().figures, 0.999 * calendar(quickest)).nodes);
+}
+
+TEST_CASE("numbers of nodes that no plan takes are passed over, and the answer says what was planned") {
+  const ForecastAnswer a = asked(64, {kB});
+  const double run = a.first().run->calendar.num();
+  std::vector<double> tried;
+  const auto thirds = [&](double n) -> std::optional<PlannedRun> {
+    tried.push_back(n);
+    return std::fmod(n, 3) == 0 ? std::optional(a.plan.on_nodes(n)) : std::nullopt;
+  };
+  const NodesAnswer some = nodes_for(a.plan, a.first().figures, 0.9 * run, thirds);
+  CHECK(nodes_for(a.plan, a.first().figures, 0.9 * run, {}).nodes == std::optional(9.0));
+  CHECK(some.nodes == std::optional(9.0));
+  const NodesAnswer more = nodes_for(a.plan, a.first().figures, 0.8 * run, thirds);  // 10.1 nodes at this MFU
+  CHECK(more.nodes == std::optional(12.0));
+  CHECK(more.planned);
+  CHECK(more.stride == 1);
+  CHECK(more.low == 5);
+  CHECK(more.high == 12);
+  CHECK(tried.back() == 12);
+  const auto never = [](double) { return std::optional<PlannedRun>(); };
+  const NodesAnswer none = nodes_for(a.plan, a.first().figures, 0.8 * run, never);
+  CHECK_FALSE(none.nodes);
+  CHECK(detail::nodes_text(none).starts_with("none of 5 to "));
+  const ForecastAnswer large = asked(8192, {kC});
+  tried.clear();
+  const NodesAnswer coarse =
+      nodes_for(large.plan, large.first().figures, large.first().run->calendar.num(), thirds);
+  CHECK(coarse.stride == 32);
+  CHECK(std::fmod(tried.front(), 32) == 0);  // 1,024 nodes, the run's own, are on the way
+}
+
+TEST_CASE("a plan on other numbers of nodes divides the batch and fits") {
+  const problems::Asked question("llama70b", "h100x1024", {{"global_batch", "512"}, {"dp", "32"}});
+  const Replan replan = replan_with(question.planner());
+  CHECK_FALSE(replan(3));  // 24 GPUs are no 32 replicas
+  CHECK_FALSE(replan(4));  // one GPU each does not hold the model
+  const auto more = replan(256);
+  REQUIRE(more);
+  CHECK(more->nodes == 256);
+  CHECK(more->tokens_per_step == 512.0 * 8192);
+}
+
+TEST_CASE("limits of a run are held against the step of the forecast") {
+  const problems::Asked question("llama8b", "h100x64");
+  const auto derivation = question.derived();
+  REQUIRE(derivation);
+  const Trial& t = derivation->chosen;
+  ForecastSpec spec;
+  spec.input_wait = known(100);
+  spec.gpu_mtbf = known(1e9);
+  const PlannedRun plan = planned_run(t, explain(t.problem, t.plan, t.cost.stage));
+  const ForecastAnswer a = answer_forecast(plan, spec, {kC}, kC, cluster());
+  CHECK(forecast_gates(t, {}, a).empty());
+  Limits limits;
+  limits.max_step_time = 50;
+  limits.min_mfu = 0.01;
+  limits.max_memory = 1e15;
+  const auto gates = forecast_gates(t, limits, a);
+  std::string all;
+  for (const Gate& g : gates) all += g.id + (g.holds() ? " yes; " : " no; ");
+  CHECK(all == "memory.device yes; memory.device yes; forecast.mfu yes; forecast.step no; ");
+  ForecastLimits held;
+  held.gates = gates;
+  CHECK(detail::forecast_verdict(t, a, held) == Verdict::Failed);
+  limits.max_step_time = 500;
+  held.gates = forecast_gates(t, limits, a);
+  CHECK(detail::forecast_verdict(t, a, held) == Verdict::Passed);
+}
+
+TEST_CASE("deadline and budget are gates, with and without a failure rate, and when nothing is left") {
+  ForecastSpec spec;
+  spec.deadline = known(86400);
+  spec.budget = known(1e12);
+  const auto told = [&](const ForecastAnswer& a) {
+    std::string all;
+    for (const Gate& g : promise_gates(a, spec)) all += g.id + (g.holds() ? " yes; " : " no; ");
+    return all;
+  };
+  CHECK(told(asked(1024, {kC}, spec)) == "forecast.calendar no; forecast.money yes; ");
+  spec.gpu_mtbf = Figure{};
+  CHECK(told(asked(1024, {kC}, spec)) == "forecast.least no; forecast.least_money yes; ");
+  spec.gpu_mtbf = known(1000.0 * 16384);
+  const ForecastAnswer never = asked(16384, {kA, kC}, spec);
+  CHECK(told(never) == "forecast.calendar no; forecast.money no; ");
+  CHECK(std::get<std::string>(promise_gates(never, spec)[0].cell()) == "never finishes");
+}
+
+TEST_CASE("without a failure rate the scenarios and the time of a save are printed") {
+  const problems::Asked question("llama8b", "h100x64");
+  const auto plan = question.derived();
+  REQUIRE(plan);
+  ForecastSpec spec;
+  spec.gpu_mtbf = Figure{.origin = "option --gpu-mtbf"};
+  const ForecastAnswer a = asked(1024, {kA, kC}, spec);
+  const Report r = unknown_forecast_report(plan->chosen, a, unknown_run(a, spec), {}, {});
+  bool scenarios = false, save = false;
+  for (const Section& s : r.sections)
+    for (const Block& b : s.blocks) {
+      if (const auto* t = std::get_if<Table>(&b); t != nullptr && t->key == "scenarios")
+        scenarios = t->rows.size() == 2 && std::get<Value>(t->rows[1][1]).number == 10 &&
+                    std::holds_alternative<std::monostate>(t->rows[1][6]);
+      if (const auto* f = std::get_if<Facts>(&b))
+        for (const Fact& fact : f->facts)
+          if (fact.key == "save") save = std::get<Value>(fact.cell).number == 300;
+    }
+  CHECK(scenarios);
+  CHECK(save);
+}
+
+TEST_CASE("the budget buys so many tokens, and they cost no more") {
+  const ForecastAnswer a = asked(1024, {kB});
+  const double cost = a.first().run->money.num();
+  CHECK(budget_answer(a.plan, a.first(), cost).holds);
+  const BudgetAnswer half = budget_answer(a.plan, a.first(), cost / 2);
+  CHECK_FALSE(half.holds);
+  PlannedRun p = a.plan;
+  p.tokens = half.tokens;
+  CHECK(evaluate_run(p, a.first().figures).money.num() <= cost / 2);
+  p.tokens = half.tokens + p.tokens_per_step;
+  CHECK(evaluate_run(p, a.first().figures).money.num() > cost / 2);
+  REQUIRE(half.params);  // 6 N D at the MFU and goodput of this run
+  const double flops = cost / 2 / (1024 * 2.5 / 3600) * a.first().run->goodput.num() * 0.4 * 989e12 * 1024;
+  CHECK(*half.params == Approx(flops / (6 * 15e12)).epsilon(1e-9));
+}
+
+TEST_CASE("of neighbouring intervals the longer one wins from their break-even on") {
+  ForecastSpec spec;
+  spec.gpu_mtbf = Figure{};
+  spec.save_time = known(45);
+  spec.detect = {known(600)};
+  spec.restart = known(300);
+  spec.load = known(120);
+  spec.deadline = known(400 * 86400.0);
+  const ForecastAnswer a = answer_forecast(planned(1024), spec, {}, kC, cluster());
+  CHECK_FALSE(a.known());
+  const UnknownRun u = unknown_run(a, spec);
+  REQUIRE(u.rows.size() > 3);
+  CHECK(u.missing == "gpu_mtbf");
+  CHECK(u.rows.front().from == 0);
+  CHECK(u.rows.back().to == 0);
+  for (std::size_t i = 0; i + 1 < u.rows.size(); ++i) {
+    const Seconds<> m{u.rows[i].to}, delta{45};
+    CHECK(u.rows[i].to == u.rows[i + 1].from);
+    const auto waste = [&](std::size_t k, Seconds<> mtbf) {
+      return interval_waste(delta, Seconds<>{u.rows[k].interval}, mtbf).num();
+    };
+    CHECK(waste(i, m) == Approx(waste(i + 1, m)).epsilon(1e-12));
+    CHECK(waste(i, 0.9 * m) < waste(i + 1, 0.9 * m));
+    CHECK(waste(i, 1.1 * m) > waste(i + 1, 1.1 * m));
+    RunFigures f = a.first().figures;
+    REQUIRE(u.rows[i].deadline_from);
+    f.gpu_mtbf = known(*u.rows[i].deadline_from * 1024);
+    CHECK(evaluate_run(a.plan, f, u.rows[i].interval).calendar.num() == Approx(400 * 86400.0).epsilon(1e-9));
+  }
+}
