@@ -297,8 +297,8 @@ std::unique_ptr<Question> Question::of(RunSpec run, const LoadedSpecs& specs, co
   return judged(std::move(q), issues);
 }
 
-std::optional<Derivation> Question::answer(Issues& issues) const {
-  auto derivation = derive_or_search(*planner_, &*fsdp_, on_threads(0));
+std::optional<Derivation> Question::answer(Issues& issues, unsigned threads) const {
+  auto derivation = derive_or_search(*planner_, &*fsdp_, on_threads(threads));
   if (derivation) {
     report_warnings(derivation->chosen.problem, derivation->chosen.plan, run, issues);
     place_in_run(run, *options_, issues);
