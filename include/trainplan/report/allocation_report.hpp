@@ -29,35 +29,35 @@ inline std::vector<StageAllocations> stage_allocations(const Problem& problem, c
 
 namespace detail {
 
-struct Candidate {
+struct Suspect {
   int stage;
   const Ledger* ledger;
   const LineItem* item;
 };
 
 /// All stages together, nearest first; a request that is the same on two stages is told once.
-inline std::vector<Candidate> candidates(const std::vector<StageAllocations>& stages, double asked) {
-  std::vector<Candidate> out;
+inline std::vector<Suspect> candidates(const std::vector<StageAllocations>& stages, double asked) {
+  std::vector<Suspect> out;
   for (const StageAllocations& s : stages) {
     for (const LineItem* item : nearest_allocations(s.ledger, asked)) {
-      const bool known = std::any_of(out.begin(), out.end(), [&](const Candidate& c) {
+      const bool known = std::any_of(out.begin(), out.end(), [&](const Suspect& c) {
         return c.item->id == item->id && c.item->value == item->value;
       });
       if (!known) out.push_back({s.stage, &s.ledger, item});
     }
   }
-  std::stable_sort(out.begin(), out.end(), [&](const Candidate& a, const Candidate& b) {
+  std::stable_sort(out.begin(), out.end(), [&](const Suspect& a, const Suspect& b) {
     return distance(a.item->value, asked) < distance(b.item->value, asked);
   });
   return out;
 }
 
-inline Table candidate_table(std::string key, const std::vector<Candidate>& list, double asked) {
+inline Table candidate_table(std::string key, const std::vector<Suspect>& list, double asked) {
   Table t{std::move(key),
           "",
           {{"id", "id"}, {"title", "tensor"}, {"size", "size"}, {"off", "off by"}, {"stage", "stage"}},
           {}};
-  for (const Candidate& c : list)
+  for (const Suspect& c : list)
     t.rows.push_back({Code{c.item->id}, c.item->title, Value{c.item->value, Unit::Request},
                       Value{c.item->value / asked - 1, Unit::Share},
                       Value{static_cast<double>(c.stage), Unit::Count}});
@@ -69,7 +69,7 @@ inline Table candidate_table(std::string key, const std::vector<Candidate>& list
 namespace detail {
 
 /// What the request is, or that nothing is near.
-inline Sentence allocation_headline(double asked, double within, const Candidate* nearest) {
+inline Sentence allocation_headline(double asked, double within, const Suspect* nearest) {
   const double off = nearest == nullptr ? 1 : distance(nearest->item->value, asked);
   const bool exact = off <= within, found = exact || off <= kNearAllocation;
   Sentence s{std::string(exact   ? "a request of "
@@ -86,9 +86,9 @@ inline Sentence allocation_headline(double asked, double within, const Candidate
 inline Report allocation_report(const std::vector<StageAllocations>& stages, double asked, std::string title,
                                 double within = kExactAllocation) {
   constexpr std::size_t kShown = 6;
-  std::vector<detail::Candidate> exact, near;
-  const std::vector<detail::Candidate> all = detail::candidates(stages, asked);
-  for (const detail::Candidate& c : all) {
+  std::vector<detail::Suspect> exact, near;
+  const std::vector<detail::Suspect> all = detail::candidates(stages, asked);
+  for (const detail::Suspect& c : all) {
     if (is_exact(c.item->value, asked, within))
       exact.push_back(c);
     else if (near.size() < kShown)

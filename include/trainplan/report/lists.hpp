@@ -33,10 +33,10 @@ inline std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-using Rows = std::vector<std::vector<Cell>>;
+using TableRows = std::vector<std::vector<Cell>>;
 
 /// A report of one table; add_table appends to it.
-inline Report table_report(std::string what, std::string title, std::vector<Column> columns, Rows rows) {
+inline Report table_report(std::string what, std::string title, std::vector<Column> columns, TableRows rows) {
   Report r{"list", std::move(title), Verdict::None, {}, {}};
   Section s{"list", "", {}};
   s.blocks.push_back(Table{std::move(what), "", std::move(columns), std::move(rows)});
@@ -44,7 +44,7 @@ inline Report table_report(std::string what, std::string title, std::vector<Colu
   return r;
 }
 inline void add_table(Report& r, std::string what, std::string title, std::vector<Column> columns,
-                      Rows rows) {
+                      TableRows rows) {
   r.sections.back().blocks.push_back(
       Table{std::move(what), std::move(title), std::move(columns), std::move(rows)});
 }
@@ -68,7 +68,7 @@ struct ListedModel {
 
 inline Report model_list_report(const std::vector<ListedModel>& models) {
   using detail::whole;
-  detail::Rows rows, names;
+  detail::TableRows rows, names;
   for (const auto& [name, aliases, m, params] : models) {
     rows.push_back({Code{name}, m.family, Value{params, Unit::Params}, whole(m.layers), whole(m.hidden),
                     whole(m.heads), whole(m.kv_heads), whole(m.ffn), whole(m.vocab), whole(m.max_positions)});
@@ -99,7 +99,7 @@ struct ListedCluster {
 
 inline Report cluster_list_report(const std::vector<ListedCluster>& clusters) {
   using detail::known;
-  detail::Rows rows;
+  detail::TableRows rows;
   for (const auto& [name, c] : clusters)
     rows.push_back({Code{name}, c.accelerator.id, detail::whole(c.gpus()), detail::whole(c.nodes),
                     detail::whole(c.scale_up_domain), known(c.nic_per_gpu, Unit::ByteRate),
@@ -120,7 +120,7 @@ inline Report cluster_list_report(const std::vector<ListedCluster>& clusters) {
 
 inline Report accelerator_list_report(const std::vector<Accelerator>& accelerators) {
   using detail::known;
-  detail::Rows chips, links;
+  detail::TableRows chips, links;
   for (const Accelerator& a : accelerators) {
     chips.push_back({Code{a.id}, a.name, known(a.bf16_dense, Unit::FlopRate),
                      known(a.fp8_dense, Unit::FlopRate), known(a.memory, Unit::Traffic),
@@ -148,7 +148,7 @@ inline Report accelerator_list_report(const std::vector<Accelerator>& accelerato
 }
 
 inline Report framework_list_report(const std::vector<FrameworkProfile>& frameworks) {
-  detail::Rows rows;
+  detail::TableRows rows;
   for (const FrameworkProfile& f : frameworks) {
     std::vector<std::string> modes;
     for (const ShardingRows& r : f.shardings) modes.emplace_back(name_of(r.mode));
@@ -174,8 +174,8 @@ inline std::vector<Column> rule_columns() {
   return {{"id", "id"}, {"field", "run field"}, {"rule", "rule"}, {"source", "source"}};
 }
 
-inline Rows rows_of_rules(std::span<const Rule> rules, const FrameworkProfile& f) {
-  Rows rows;
+inline TableRows rows_of_rules(std::span<const Rule> rules, const FrameworkProfile& f) {
+  TableRows rows;
   for (const Rule& r : rules)
     if (r.is_of(f))
       rows.push_back({Code{std::string(r.id)}, Code{std::string(r.field)},
@@ -213,7 +213,7 @@ inline Report rule_list_report(std::span<const Rule> rules, const std::vector<Fr
     r.sections.push_back(std::move(s));
   }
   if (!with_rest) return r;
-  detail::Rows rest, doubts;
+  detail::TableRows rest, doubts;
   for (const Rule& rule : rules)
     if (std::none_of(frameworks.begin(), frameworks.end(), [&](const auto& f) { return rule.is_of(f); }))
       rest.push_back(
@@ -231,14 +231,14 @@ inline Report rule_list_report(std::span<const Rule> rules, const std::vector<Fr
 
 namespace detail {
 
-inline Rows rows_of_constants(std::initializer_list<std::pair<const Figure*, Unit>> constants) {
-  Rows rows;
+inline TableRows rows_of_constants(std::initializer_list<std::pair<const Figure*, Unit>> constants) {
+  TableRows rows;
   for (const auto& [f, unit] : constants)
     rows.push_back({Code{name_in_origin(*f)}, known(*f, unit), source_of(*f)});
   return rows;
 }
 
-inline Rows rows_of_time(const TimeConstants& t) {
+inline TableRows rows_of_time(const TimeConstants& t) {
   return rows_of_constants({{&t.memory_rate, Unit::Share},
                             {&t.gemm_half_depth, Unit::Count},
                             {&t.kernel_start, Unit::Time},
@@ -256,7 +256,7 @@ inline Rows rows_of_time(const TimeConstants& t) {
 }
 
 inline Table accelerator_constants(const Calibration& c) {
-  Rows rows;
+  TableRows rows;
   const auto add = [&](const std::string& id, const AcceleratorConstants& a) {
     rows.push_back({Code{id}, known(a.gemm, Unit::Share), known(a.low_gemm, Unit::Share),
                     known(a.attention, Unit::Share), source_of(a.gemm)});
@@ -274,7 +274,7 @@ inline Table accelerator_constants(const Calibration& c) {
 }
 
 inline Table stack_constants(const Calibration& c) {
-  Rows rows;
+  TableRows rows;
   for (std::size_t i = 0; i < kStackCount; ++i) {
     const StackConstants& s = c.stacks[i];
     rows.push_back({Code{std::string(kStackNames[i])}, known(s.host_per_layer, Unit::Time),
@@ -296,7 +296,7 @@ inline Table stack_constants(const Calibration& c) {
 template <std::size_t K>
 Table range_table(std::string key, std::string title, const std::string_view (&names)[K],
                   const std::string_view (&titles)[K], const std::array<ErrorClass, K>& classes) {
-  Rows rows;
+  TableRows rows;
   for (std::size_t i = 0; i < K; ++i)
     rows.push_back({Code{std::string(names[i])}, std::string(titles[i]), known(classes[i].low, Unit::Count),
                     known(classes[i].high, Unit::Count), source_of(classes[i].low)});
@@ -331,7 +331,7 @@ inline Report range_list_report(const Calibration& c) {
 
 /// Constants of the model and the published figures that stand beside computed ones.
 inline Report constant_list_report(const Calibration& c, const std::vector<Anchor>& anchors) {
-  detail::Rows published;
+  detail::TableRows published;
   for (const Anchor& a : anchors)
     published.push_back(
         {Code{a.id}, a.title, detail::known(a.value, unit_for(a.dim)), detail::source_of(a.value)});
@@ -363,7 +363,7 @@ struct ListedRun {
 };
 
 inline Report run_list_report(const std::vector<ListedRun>& runs) {
-  detail::Rows rows;
+  detail::TableRows rows;
   for (const ListedRun& r : runs) rows.push_back({Code{r.name}, Code{r.model}, Code{r.cluster}, r.about});
   return detail::table_report(
       "runs", "Shipped runs",
@@ -373,7 +373,7 @@ inline Report run_list_report(const std::vector<ListedRun>& runs) {
 
 /// Named save and recovery times; what one leaves out is the cluster's.
 inline Report scenario_list_report(const std::vector<Scenario>& scenarios) {
-  detail::Rows rows;
+  detail::TableRows rows;
   const auto time = [](const ForecastSpec::Said& said) {
     return said ? detail::known(*said, Unit::Time) : Cell{};
   };
@@ -391,7 +391,7 @@ inline Report scenario_list_report(const std::vector<Scenario>& scenarios) {
 
 /// Published failures of long runs: counts and their time, or the mean time between them.
 inline Report failure_list_report(const std::vector<FailureRecord>& records) {
-  detail::Rows rows;
+  detail::TableRows rows;
   for (const FailureRecord& r : records) {
     const auto counted = [&](double n, Unit unit) { return r.counted() ? Cell(Value{n, unit}) : Cell{}; };
     rows.push_back({Code{r.id}, r.title, Value{static_cast<double>(r.gpus), Unit::Whole},
@@ -415,7 +415,7 @@ struct ListedFamily {
 };
 
 inline Report family_list_report(const std::vector<ListedFamily>& families) {
-  detail::Rows rows;
+  detail::TableRows rows;
   for (const ListedFamily& f : families) {
     std::vector<Cell> row;
     for (const std::string* words : {&f.types, &f.attention, &f.mlp, &f.norms, &f.biases, &f.tables})
@@ -439,7 +439,7 @@ struct ListedField {
 
 inline Report field_list_report(const std::vector<ListedField>& fields,
                                 std::string title = "Fields of a run") {
-  detail::Rows rows;
+  detail::TableRows rows;
   for (const ListedField& f : fields)
     rows.push_back({Code{f.key}, f.type, f.help, f.otherwise, Code{f.example}});
   return detail::table_report("fields", std::move(title),

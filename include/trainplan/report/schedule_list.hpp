@@ -40,7 +40,7 @@ inline std::string names_elsewhere(std::string_view id) {
 }  // namespace detail
 
 inline Report schedule_list_report(const std::vector<ListedPipeline>& pipelines) {
-  detail::Rows rows, shipped;
+  detail::TableRows rows, shipped;
   for (const sim::Schedule& s : sim::schedules())
     rows.push_back({Code{std::string(s.id)}, std::string(s.title), detail::placement_text(s.placement),
                     std::string(s.split ? "in halves" : "whole"), detail::names_elsewhere(s.id)});

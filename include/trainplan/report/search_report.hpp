@@ -49,7 +49,7 @@ inline std::string whole_plan_text(const Trial& t) {
          sharding_text(t) + "; " + pipeline_text(t) + "; recompute " + recompute_text(t.plan);
 }
 
-inline const std::vector<Column>& plan_columns() {
+inline const std::vector<Column>& searched_columns() {
   static const std::vector<Column> columns{{"plan", "plan"},
                                            {"micro_batch", "micro"},
                                            {"sharding", "sharding"},
@@ -57,19 +57,19 @@ inline const std::vector<Column>& plan_columns() {
                                            {"recompute", "recompute"}};
   return columns;
 }
-inline std::vector<Cell> plan_cells(const Trial& t) {
+inline std::vector<Cell> searched_cells(const Trial& t) {
   return {degrees_text(t.plan), Value{static_cast<double>(t.plan.micro_batch)}, sharding_text(t),
           pipeline_text(t), recompute_text(t.plan)};
 }
-inline Table plan_table(std::string key, std::string title, std::vector<Column> first,
+inline Table searched_table(std::string key, std::string title, std::vector<Column> first,
                         std::vector<Column> last) {
   Table t{std::move(key), std::move(title), std::move(first), {}};
-  for (const Column& c : plan_columns()) t.columns.push_back(c);
+  for (const Column& c : searched_columns()) t.columns.push_back(c);
   for (Column& c : last) t.columns.push_back(std::move(c));
   return t;
 }
 inline void add_row(Table& t, std::vector<Cell> first, const Trial& trial, std::vector<Cell> last) {
-  for (Cell& c : plan_cells(trial)) first.push_back(std::move(c));
+  for (Cell& c : searched_cells(trial)) first.push_back(std::move(c));
   for (Cell& c : last) first.push_back(std::move(c));
   t.rows.push_back(std::move(first));
 }
@@ -120,7 +120,7 @@ inline Section search_section(const SearchAnswer& a) {
 /// Fastest first: how much slower than the first, and what memory is left under the gate.
 inline Table ranked_table(std::string key, std::string title, const std::vector<Numbered>& plans,
                           double fastest, std::size_t most) {
-  Table t = plan_table(std::move(key), std::move(title), {{"number", "number"}},
+  Table t = searched_table(std::move(key), std::move(title), {{"number", "number"}},
                        {{"step", "step"}, {"slower", "slower"}, {"device", "device"}, {"left", "left"}});
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans.size() > most && i * most / plans.size() == (i + 1) * most / plans.size()) continue;
@@ -184,7 +184,7 @@ inline Section front_section(const SearchAnswer& a, bool detail) {
 /// What the fastest plans above the gate lack, and what they would bring.
 inline Section near_section(const SearchAnswer& a, bool detail) {
   constexpr std::size_t kShown = 5;
-  Table t = plan_table("near", "Faster, but above the gate by up to a tenth", {{"number", "number"}},
+  Table t = searched_table("near", "Faster, but above the gate by up to a tenth", {{"number", "number"}},
                        {{"step", "step"},
                         {"faster", "faster"},
                         {"missing", "missing"},
