@@ -28,5 +28,6 @@ void add_study(CLI::App& app, Outcome& outcome);
 void add_gap(CLI::App& app, Outcome& outcome);
 void add_forecast(CLI::App& app, Outcome& outcome);
 void add_mfu(CLI::App& app, Outcome& outcome);
+void add_sweep(CLI::App& app, Outcome& outcome);
 
 }  // namespace trainplan

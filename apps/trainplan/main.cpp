@@ -66,8 +66,8 @@ Issues unexpected_words(const CLI::App& app) {
 Format format_asked(const std::vector<std::string>& words) {
   Format format = Format::Text;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool json = words[i] == "--format=json" ||
-                      (words[i] == "--format" && i + 1 < words.size() && words[i + 1] == "json");
+    const bool json = words[i].starts_with("--format=json") ||
+                      (words[i] == "--format" && i + 1 < words.size() && words[i + 1].starts_with("json"));
     if (json) format = Format::Json;
     if (!json && words[i].starts_with("--format")) format = Format::Text;
   }
@@ -96,6 +96,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   Outcome outcome;
   add_plan(app, outcome);
+  add_sweep(app, outcome);
   add_check(app, outcome);
   add_diff(app, outcome);
   add_compare(app, outcome);

@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -19,46 +17,14 @@
 #include <vector>
 
 #include "exit_code.hpp"
+#include "terminal.hpp"
 
 namespace trainplan {
 namespace {
 
-constexpr int kColumns = 100, kFewestColumns = 40, kMostColumns = 400;
-
-/// $COLUMNS where it is a legal number; else those of the terminal, 100 at most; else 100.
-int columns_of(int fd) {
-  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
-    int asked = 0;
-    const char* end = text + std::strlen(text);
-    const auto read = std::from_chars(text, end, asked);
-    if (read.ec == std::errc{} && read.ptr == end && asked >= kFewestColumns && asked <= kMostColumns)
-      return asked;
-  }
-  struct winsize size {};
-  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col < kFewestColumns) return kColumns;
-  return std::min<int>(size.ws_col, kColumns);
-}
-
 bool colour_on(int fd) {
   const char* off = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
-  return (off == nullptr || *off == '\0') && !dumb && ::isatty(fd) == 1;
-}
-
-/// 0, or the error number.
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n > 0) {
-      text.remove_prefix(static_cast<std::size_t>(n));
-    } else if (n == 0) {
-      return EIO;
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
+  return (off == nullptr || *off == '\0') && can_redraw(fd);
 }
 
 /// Some file systems report a full disk only at fsync or close.
@@ -129,7 +95,7 @@ void add_output_options(CLI::App& command, OutputOptions& options, bool with_csv
 }
 
 Style terminal_style(const OutputOptions& options) {
-  Style style{.colour = options.file.empty() && colour_on(STDOUT_FILENO), .columns = kColumns};
+  Style style{.colour = options.file.empty() && colour_on(STDOUT_FILENO), .columns = kUsualColumns};
   struct winsize size {};
   if (options.file.empty() && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     style.columns = size.ws_col;
@@ -158,8 +124,7 @@ int emit(const Issues& issues, const OutputOptions& options) {
 bool write_output(std::string_view text, const std::string& file) {
   const int error = file.empty() ? write_all(STDOUT_FILENO, text) : write_file(file, text);
   if (error == 0) return true;
-  const std::string name = file.empty() ? "standard output" : file;
-  complain(fmt::format("trainplan: cannot write {}: {}\n", name, std::strerror(error)));
+  tell_unwritten(file, error);
   return false;
 }
 

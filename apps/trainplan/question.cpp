@@ -157,17 +157,6 @@ std::vector<std::string> fields_with_errors(const Issues& issues) {
   return fields;
 }
 
-/// What `load` gives; an issue without a place is about the word that named the file.
-auto named(const std::string& what, Issues& issues, auto load) {
-  const std::size_t first = issues.all().size();
-  auto loaded = load();
-  for (std::size_t i = first; i < issues.all().size(); ++i) {
-    Issue& issue = issues.all()[i];
-    if (issue.file.empty() && issue.pointer.empty()) issue.pointer = what;
-  }
-  return loaded;
-}
-
 /// The run of the words and options; fields that are wrong stay unset and are reported.
 std::optional<RunSpec> read_run(const std::vector<std::string>& words, const RunOptions& options,
                                 Issues& issues) {
@@ -215,7 +204,20 @@ void report_rules(const Problem& problem, const Plan& plan, const RunSpec& run, 
   place_in_run(run, options, issues);
 }
 
-/// A run file that leaves out what it is about.
+/// The degrees as pinned, the others as a derivation would begin with them: what rules are judged on.
+Choice judged_choice(const Planner& planner) {
+  const RunSpec& run = planner.run();
+  Choice c = pinned_choice(run);
+  c.tp = run.tp.value_or(largest_tp(planner));
+  const bool chunks = run.vpp.value_or(1) > 1 ||
+                      (run.schedule && has_chunks(*run.schedule) && *run.schedule != Schedule::Interleaved);
+  c.pp = run.pp.value_or(chunks ? 2 : 1);
+  c.vpp = run.vpp;
+  return c;
+}
+
+}  // namespace
+
 void require_names(const RunSpec& run, Issues& issues) {
   if (run.model.empty())
     issues.add({.rule = "missing",
@@ -231,28 +233,15 @@ void require_names(const RunSpec& run, Issues& issues) {
                 .hint = "add \"cluster\": \"h100x1024\""});
 }
 
-/// The degrees as pinned, the others as a derivation would begin with them: what rules are judged on.
-Choice judged_choice(const Planner& planner) {
-  const RunSpec& run = planner.run();
-  Choice c = pinned_choice(run);
-  c.tp = run.tp.value_or(largest_tp(planner));
-  const bool chunks = run.vpp.value_or(1) > 1 ||
-                      (run.schedule && has_chunks(*run.schedule) && *run.schedule != Schedule::Interleaved);
-  c.pp = run.pp.value_or(chunks ? 2 : 1);
-  c.vpp = run.vpp;
-  return c;
-}
-
-}  // namespace
-
 bool Question::load_specs(Issues& issues) {
   require_names(run, issues);
   if (!run.model.empty()) model_ = named("model", issues, [&] { return load_model(run.model, issues); });
   if (!run.cluster.empty())
     cluster_ = named("cluster", issues, [&] { return load_cluster(run.cluster, issues); });
-  profile_ = named("framework", issues,
-                   [&] { return load_framework(run.framework.value_or("megatron-lm"), issues); });
-  fsdp_profile_ = load_framework("torchtitan", issues);
+  profile_ = named("framework", issues, [&] {
+    return load_framework(run.framework.value_or(std::string(kUsualFramework)), issues);
+  });
+  fsdp_profile_ = load_framework(kShardedFramework, issues);
   calibration_ =
       named("calibration", issues, [&] { return load_calibration(issues, run.calibration.value_or("")); });
   return model_ && cluster_ && profile_ && fsdp_profile_ && calibration_;
@@ -281,17 +270,35 @@ std::unique_ptr<Question> Question::open(const std::vector<std::string>& words, 
   return q;
 }
 
-std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, const RunOptions& options,
-                                         Issues& issues) {
-  auto q = open(words, options, issues);
+/// The question when nothing is wrong with it; else its issues are joined by those of its broken rules.
+std::unique_ptr<Question> Question::judged(std::unique_ptr<Question> q, Issues& issues) {
   if (!q || !issues.has_errors()) return q;
   const auto [problem, plan] = q->planner_->complete(judged_choice(*q->planner_));
-  report_rules(problem, plan, q->run, options, fields_with_errors(issues), issues);
+  report_rules(problem, plan, q->run, *q->options_, fields_with_errors(issues), issues);
   return nullptr;
 }
 
-std::optional<Derivation> Question::answer(Issues& issues) const {
-  auto derivation = derive_or_search(*planner_, &*fsdp_, on_threads(0));
+std::unique_ptr<Question> Question::load(const std::vector<std::string>& words, const RunOptions& options,
+                                         Issues& issues) {
+  return judged(open(words, options, issues), issues);
+}
+
+std::unique_ptr<Question> Question::of(RunSpec run, const LoadedSpecs& specs, const RunOptions& options,
+                                       Issues& issues) {
+  std::unique_ptr<Question> q(new Question);
+  q->options_ = &options;
+  q->run = std::move(run);
+  q->model_ = specs.model;
+  q->cluster_ = specs.cluster;
+  q->profile_ = specs.profile;
+  q->fsdp_profile_ = specs.fsdp_profile;
+  q->calibration_ = specs.calibration;
+  q->make_planners(issues);
+  return judged(std::move(q), issues);
+}
+
+std::optional<Derivation> Question::answer(Issues& issues, unsigned threads) const {
+  auto derivation = derive_or_search(*planner_, &*fsdp_, on_threads(threads));
   if (derivation) {
     report_warnings(derivation->chosen.problem, derivation->chosen.plan, run, issues);
     place_in_run(run, *options_, issues);

@@ -1,6 +1,7 @@
 /// From the command line to a question: a run with its specs loaded, validated and resolved.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,32 @@ void add_run_options_without(CLI::App& command, RunOptions& options, const std::
 void add_run_options(CLI::App& command, RunOptions& options, const std::string& what,
                      const std::vector<std::string_view>& keys);
 
+inline constexpr std::string_view kUsualFramework = "megatron-lm";
+/// The fully sharded framework that a question is compared with.
+inline constexpr std::string_view kShardedFramework = "torchtitan";
+
+/// Specs of a question that were loaded before it was asked.
+struct LoadedSpecs {
+  const Checked<ModelSpec>& model;
+  const Checked<ClusterSpec>& cluster;
+  const Checked<FrameworkProfile>&profile, &fsdp_profile;
+  const Checked<Calibration>& calibration;
+};
+
+/// What `load` gives; an issue without a place is about the word that named the file.
+auto named(const std::string& what, Issues& issues, auto load) {
+  const std::size_t first = issues.all().size();
+  auto loaded = load();
+  for (std::size_t i = first; i < issues.all().size(); ++i) {
+    Issue& issue = issues.all()[i];
+    if (issue.file.empty() && issue.pointer.empty()) issue.pointer = what;
+  }
+  return loaded;
+}
+
+/// A run that leaves out what it is about.
+void require_names(const RunSpec& run, Issues& issues);
+
 /// A loaded question. Specs stay where they are, since problems refer to them.
 class Question {
   std::optional<Checked<ModelSpec>> model_;
@@ -59,6 +86,7 @@ class Question {
 
   Question() = default;
   bool load_specs(Issues& issues);
+  static std::unique_ptr<Question> judged(std::unique_ptr<Question> q, Issues& issues);
   void make_planners(Issues& issues);
 
  public:
@@ -72,6 +100,10 @@ class Question {
   static std::unique_ptr<Question> load(const std::vector<std::string>& words, const RunOptions& options,
                                         Issues& issues);
 
+  /// The same with specs that are there: those that the run names.
+  static std::unique_ptr<Question> of(RunSpec run, const LoadedSpecs& specs, const RunOptions& options,
+                                      Issues& issues);
+
   /// The same without looking for a legal plan: model, cluster and recipe only.
   static std::unique_ptr<Question> open(const std::vector<std::string>& words, const RunOptions& options,
                                         Issues& issues);
@@ -83,8 +115,9 @@ class Question {
   /// A title such as "llama70b on h100x1024".
   std::string title() const { return (*model_)->name + " on " + (*cluster_)->name; }
 
-  /// The derived plan with its alternatives; without a legal plan the reasons are recorded.
-  std::optional<Derivation> answer(Issues& issues) const;
+  /// The derived plan with its alternatives; without a legal plan the reasons are recorded. threads: for a
+  /// search, 0 as many as there are cores.
+  std::optional<Derivation> answer(Issues& issues, unsigned threads = 0) const;
 };
 
 }  // namespace trainplan

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "row_parts.hpp"
 #include "words.hpp"
 
 namespace trainplan {
@@ -30,23 +31,19 @@ std::string cell(const Cell& c) {
       c);
 }
 
-std::string line(const std::vector<std::string>& cells) {
+}  // namespace
+
+std::string csv_line(const std::vector<Cell>& cells) {
   std::string out;
-  for (std::size_t i = 0; i < cells.size(); ++i) out.append(i == 0 ? "" : ",").append(cells[i]);
+  for (std::size_t i = 0; i < cells.size(); ++i) out.append(i == 0 ? "" : ",").append(cell(cells[i]));
   return out + "\n";
 }
 
-}  // namespace
-
 std::string render_csv(const Table& table) {
-  std::vector<std::string> cells;
-  for (const Column& c : table.columns) cells.push_back(quoted(c.key));
-  std::string out = line(cells);
-  for (const auto& row : table.rows) {
-    cells.clear();
-    for (const Cell& c : row) cells.push_back(cell(c));
-    out += line(cells);
-  }
+  std::vector<Cell> keys;
+  for (const Column& c : table.columns) keys.emplace_back(c.key);
+  std::string out = csv_line(keys);
+  for (const auto& row : table.rows) out += csv_line(row);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "json_writer.hpp"
+#include "row_parts.hpp"
 #include "words.hpp"
 
 namespace trainplan {
@@ -26,6 +27,8 @@ std::string base_unit(Dim dim) {
     for (int i = 0; i < -n.power; ++i) out.append(out.empty() ? "per_" : "_per_").append(n.one);
   return out;
 }
+
+}  // namespace
 
 std::string base_unit(Unit unit) {
   switch (unit) {
@@ -57,12 +60,13 @@ std::string base_unit(Unit unit) {
   return "";
 }
 
-/// "step" and seconds give "step_seconds"; a key that says its unit already is left alone.
 std::string with_unit(std::string_view key, std::string_view unit) {
   std::string out(key);
   const bool said = key == unit || (key.ends_with(unit) && key[key.size() - unit.size() - 1] == '_');
   return unit.empty() || said ? out : out.append("_").append(unit);
 }
+
+namespace {
 
 void ends(JsonWriter& json, std::string_view key, double low, double high) {
   json.array(key, true);
@@ -79,8 +83,9 @@ void estimate(JsonWriter& json, std::string_view key, const Estimate& e) {
   json.number(name + "_confidence", e.confidence);
 }
 
-/// A member under the key; without a value null under the key of `unit`.
-void member(JsonWriter& json, std::string_view key, const Cell& cell, std::string_view unit = {}) {
+}  // namespace
+
+void json_member(JsonWriter& json, std::string_view key, const Cell& cell, std::string_view unit) {
   std::visit(Overloaded{[&](std::monostate) { json.null(with_unit(key, unit)); },
                         [&](const std::string& s) { json.text(key, s); },
                         [&](Value v) { json.number(with_unit(key, base_unit(v.unit)), v.number); },
@@ -90,6 +95,8 @@ void member(JsonWriter& json, std::string_view key, const Cell& cell, std::strin
                         [&](const Ends& e) { ends(json, with_unit(key, base_unit(e.unit)), e.low, e.high); }},
              cell);
 }
+
+namespace {
 
 /// Members of an object of their own, or of what is around it where there is no key.
 template <class Members>
@@ -102,7 +109,7 @@ void keyed(JsonWriter& json, const std::string& key, Members&& members) {
 void block(JsonWriter& json, const Facts& facts) {
   keyed(json, facts.key, [&] {
     for (const Fact& f : facts.facts) {
-      member(json, f.key, f.cell);
+      json_member(json, f.key, f.cell);
       if (!f.note.empty()) json.text(f.key + "_note", f.note);
     }
   });
@@ -126,7 +133,7 @@ void block(JsonWriter& json, const Table& table) {
   for (const auto& row : table.rows) {
     json.object("", true);
     for (std::size_t c = 0; c < row.size() && c < table.columns.size(); ++c)
-      member(json, table.columns[c].key, row[c], units[c]);
+      json_member(json, table.columns[c].key, row[c], units[c]);
     json.end();
   }
   json.end();
@@ -144,7 +151,7 @@ void block(JsonWriter& json, const Lines& lines) {
     json.object("", true);
     json.text("id", l.id);
     json.text("title", l.title);
-    member(json, "value", l.value);
+    json_member(json, "value", l.value);
     json.number("depth", l.depth);
     if (!l.note.empty()) json.text("note", l.note);
     json.end();

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "row_parts.hpp"
 #include "words.hpp"
 
 namespace trainplan {
@@ -35,30 +36,36 @@ std::string code(std::string_view text) {
   return ticks ? "`` " + body + " ``" : "`" + body + "`";
 }
 
-std::string cell(const Cell& c) {
-  if (const Code* typed = std::get_if<Code>(&c)) return code(printable(typed->text));
-  return escaped(cell_text(c, ""));
+}  // namespace
+
+std::string markdown_cell(const Cell& cell) {
+  if (const Code* typed = std::get_if<Code>(&cell)) return code(printable(typed->text));
+  return escaped(cell_text(cell, ""));
 }
+
+std::string markdown_line(const std::vector<std::string>& cells) {
+  std::string out = "|";
+  for (const std::string& c : cells) out.append(" ").append(c).append(c.empty() ? "|" : " |");
+  return out + "\n";
+}
+
+std::string markdown_rule(const std::vector<bool>& right) {
+  std::string out = "|";
+  for (const bool number : right) out += number ? "---:|" : "---|";
+  return out + "\n";
+}
+
+namespace {
 
 /// A table as rows of finished cells.
 class Sheet {
   std::string out_;
 
-  void line(const std::vector<std::string>& cells) {
-    out_ += "|";
-    for (const std::string& c : cells) out_.append(" ").append(c).append(c.empty() ? "|" : " |");
-    out_ += "\n";
-  }
-
  public:
-  Sheet(const std::vector<std::string>& labels, const std::vector<bool>& numbers) {
-    line(labels);
-    out_ += "|";
-    for (const bool right : numbers) out_ += right ? "---:|" : "---|";
-    out_ += "\n";
-  }
+  Sheet(const std::vector<std::string>& labels, const std::vector<bool>& numbers)
+      : out_(markdown_line(labels) + markdown_rule(numbers)) {}
   Sheet& row(const std::vector<std::string>& cells) {
-    line(cells);
+    out_ += markdown_line(cells);
     return *this;
   }
   const std::string& text() const { return out_; }
@@ -90,8 +97,8 @@ struct Words {
 std::string block(const Facts& facts) {
   Words words{{"item", "value", "note", "id"}, {false, false, false, false}, {}};
   for (const Fact& f : facts.facts)
-    words.rows.push_back(
-        {escaped(printable(f.label)), cell(f.cell), escaped(printable(f.note)), code(printable(f.id))});
+    words.rows.push_back({escaped(printable(f.label)), markdown_cell(f.cell), escaped(printable(f.note)),
+                          code(printable(f.id))});
   return words.text();
 }
 
@@ -105,7 +112,7 @@ std::string block(const Table& table) {
   Sheet sheet(labels, numbers);
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
-    for (const Cell& c : row) cells.push_back(cell(c));
+    for (const Cell& c : row) cells.push_back(markdown_cell(c));
     sheet.row(cells);
   }
   return (table.title.empty() ? "" : "**" + escaped(printable(table.title)) + "**\n\n") + sheet.text();
@@ -122,8 +129,8 @@ std::string block(const Lines& lines) {
   for (const Line& l : lines.lines) {
     std::string indent;
     for (int d = 0; d < l.depth; ++d) indent += "&emsp;";
-    words.rows.push_back({indent + escaped(printable(l.title)), cell(l.value), escaped(printable(l.note)),
-                          code(printable(l.id))});
+    words.rows.push_back({indent + escaped(printable(l.title)), markdown_cell(l.value),
+                          escaped(printable(l.note)), code(printable(l.id))});
   }
   return words.text();
 }
