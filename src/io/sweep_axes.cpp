@@ -81,14 +81,15 @@ std::optional<Range> read_range(std::string_view text, Issue& out) {
   const std::string near = low.number > 0 ? "try " + ends + "x2 or " + ends + "+" + spelled(low)
                                           : "try " + ends + "+" + spelled({1, low.unit});
   const bool factor = closed && rest[sign] == 'x';
-  const bool steps = by && by->unit == (factor ? std::string_view{} : from->unit) &&
-                     by->number > (factor ? 1 : 0) && !(factor && from->number == 0);
+  const Term step = by.value_or(Term{});
+  const bool steps = by && step.unit == (factor ? std::string_view{} : from->unit) &&
+                     step.number > (factor ? 1 : 0) && !(factor && from->number == 0);
   if (!steps) {
     refuse(out, "range-form", must, near);
   } else if (from->number > to->number) {
     refuse(out, "range-order", "begin at its lower end", near);
   } else {
-    return Range{*from, *to, *by, factor};
+    return Range{*from, *to, step, factor};
   }
   return std::nullopt;
 }

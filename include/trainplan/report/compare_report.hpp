@@ -79,14 +79,15 @@ inline std::vector<Cell> plan_row(const FrameworkPlan& p, bool range) {
 
 /// "megatron-lm: step 4.45 s, MFU 41.9 %; torchtitan ...", the best first.
 inline Sentence compare_headline(const std::vector<const FrameworkPlan*>& ranked) {
-  Sentence s{verdict_text(ranked.front()->trial->verdict()) + ": "};
+  const Verdict best = ranked.front()->trial->verdict();
+  Sentence s{verdict_text(best) + ": "};
   for (const FrameworkPlan* p : ranked) {
-    s.push_back((p == ranked.front() ? "" : "; ") + p->framework + " (" + p->sharding + ") step ");
-    s.push_back(Value{p->trial->cost.step.step.num(), Unit::Time});
-    s.push_back(", MFU ");
-    s.push_back(Value{p->trial->cost.step.mfu.num(), Unit::Share});
-    if (p->trial->verdict() != ranked.front()->trial->verdict())
-      s.push_back(", " + verdict_text(p->trial->verdict()));
+    const Verdict own = p->trial->verdict();
+    const Sentence part{(p == ranked.front() ? "" : "; ") + p->framework + " (" + p->sharding + ") step ",
+                        Value{p->trial->cost.step.step.num(), Unit::Time}, ", MFU ",
+                        Value{p->trial->cost.step.mfu.num(), Unit::Share},
+                        own == best ? "" : ", " + verdict_text(own)};
+    s.insert(s.end(), part.begin(), part.end());
   }
   return s;
 }
