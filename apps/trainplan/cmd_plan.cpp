@@ -30,10 +30,18 @@ struct PlanOptions {
   bool detail = false, exhaustive = false;
 };
 
-/// Where nothing fits: what would.
-WaysOut ways_out_of(const Question& question, const Trial& nearest) {
-  if (nearest.verdict() != Verdict::DoesNotFit) return {};
-  return ways_out(question.planner(), question.fully_sharded(), nearest);
+/// What would make a question fit whose derived plan does not. All legal plans are tried: one of them may,
+/// else the one that misses by least is the nearest.
+Section missing_section(const Question& question, const Trial& derived) {
+  const PlanSpace space = plan_space(question.planner(), derived.problem.recipe.global_batch);
+  const Found found = search_plans(space, {}, on_threads(0));
+  std::optional<Trial> other;
+  Trial nearest = derived;
+  if (!found.best.kept().empty())
+    other = detail::trial_of(space, found.best.kept().front().index);
+  else if (!found.smallest.kept().empty())
+    nearest = detail::trial_of(space, found.smallest.kept().front().index);
+  return ways_out_section(nearest, ways_out(question.planner(), question.fully_sharded(), nearest, other));
 }
 
 /// The speed of a search; on standard error, since no two runs agree in it.
@@ -57,11 +65,13 @@ int run_search(const PlanOptions& options, const Question& question, const Deriv
   // The derived plan is legal, so there is an answer.
   tell_speed(answer.value(), std::chrono::steady_clock::now() - begin);
   const Trial& best = answer->preferred.trial;
-  const WaysOut ways = ways_out_of(question, best);
+  const WaysOut ways = best.verdict() == Verdict::DoesNotFit
+                           ? ways_out(question.planner(), question.fully_sharded(), best, std::nullopt)
+                           : WaysOut{};
   const Ledger ledger = explain(best.problem, best.plan, best.cost.stage);
   const bool json = options.output.format == Format::Json;
-  Report report = search_report(*answer, derivation.chosen, ledger, question.settings(), ways,
-                                options.detail || json);
+  Report report =
+      search_report(*answer, derivation.chosen, ledger, question.settings(), ways, options.detail || json);
   if (json) report.sections.push_back(ledger_section(ledger, best.cost.stage));
   return emit(report, options.output);
 }
@@ -77,10 +87,9 @@ int run_plan(const PlanOptions& options) {
   const Trial& t = derivation->chosen;
   const Ledger ledger = explain(t.problem, t.plan, t.cost.stage);
   const bool json = options.output.format == Format::Json;
-  const WaysOut ways = ways_out_of(*question, t);
   Report report = plan_report(*derivation, ledger, question->settings(), question->run.limits, issues.all(),
                               options.detail || json);
-  if (t.verdict() == Verdict::DoesNotFit) add_ways_out(report, ways_out_section(t, ways));
+  if (t.verdict() == Verdict::DoesNotFit) add_ways_out(report, missing_section(*question, t));
   if (json) report.sections.push_back(ledger_section(ledger, t.cost.stage));
   return emit(report, options.output);
 }

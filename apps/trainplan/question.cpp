@@ -7,12 +7,10 @@
 #include <span>
 #include <system_error>
 
-#include "parallel.hpp"
 #include "trainplan/derive/legality.hpp"
 #include "trainplan/derive/pinned.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/io/run_fields.hpp"
-#include "trainplan/search/fallback.hpp"
 
 namespace trainplan {
 
@@ -297,8 +295,8 @@ std::unique_ptr<Question> Question::of(RunSpec run, const LoadedSpecs& specs, co
   return judged(std::move(q), issues);
 }
 
-std::optional<Derivation> Question::answer(Issues& issues, unsigned threads) const {
-  auto derivation = derive_or_search(*planner_, &*fsdp_, on_threads(threads));
+std::optional<Derivation> Question::answer(Issues& issues) const {
+  auto derivation = derive(*planner_, &*fsdp_);
   if (derivation) {
     report_warnings(derivation->chosen.problem, derivation->chosen.plan, run, issues);
     place_in_run(run, *options_, issues);

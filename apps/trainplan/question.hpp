@@ -115,9 +115,8 @@ class Question {
   /// A title such as "llama70b on h100x1024".
   std::string title() const { return (*model_)->name + " on " + (*cluster_)->name; }
 
-  /// The derived plan with its alternatives; without a legal plan the reasons are recorded. threads: for a
-  /// search, 0 as many as there are cores.
-  std::optional<Derivation> answer(Issues& issues, unsigned threads = 0) const;
+  /// The derived plan with its alternatives; without a legal plan the reasons are recorded.
+  std::optional<Derivation> answer(Issues& issues) const;
 };
 
 }  // namespace trainplan

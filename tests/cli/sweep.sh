@@ -111,9 +111,9 @@ expect 'a mistake' 2
 
 # On a terminal: a line from the first second on, gone at the end.
 status=0
-TERM=xterm script -qec "timeout -s INT 4 '$program' sweep llama8b h100x64 --tokens 1T..9999T+1T --tp 1,2 -o seen.csv" \
+TERM=xterm script -qec "timeout -s INT 4 '$program' sweep llama8b h100x64 --tokens 1T..9999T+1T --tp 1,2,4,8 --pp 1,2,4,8 -o seen.csv" \
   terminal </dev/null >/dev/null 2>stderr || status=$?
-grep -qaE '\] [0-9]+/19998 rows, [0-9.]+ rows/s, [0-9:]+ left' terminal || fail 'a terminal' 'no progress'
+grep -qaE '\] [0-9]+/159984 rows, [0-9.]+ rows/s, [0-9:]+ left' terminal || fail 'a terminal' 'no progress'
 grep -qaF $'\r\033[Knote: interrupted' terminal || fail 'a terminal' 'the line is not cleared'
 
 echo "$cases cases, $failures failed"

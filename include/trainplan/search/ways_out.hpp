@@ -97,7 +97,8 @@ class WaysOutFinder {
   WaysOutFinder(const Planner& planner, const Planner* fsdp, const Trial& nearest)
       : planner_(planner), fsdp_(fsdp), nearest_(nearest) {}
 
-  WaysOut find() {
+  WaysOut find(const std::optional<Trial>& other) {
+    if (other) add("other_plan", "another legal plan", other);
     add_what_ifs();
     add_recipes();
     if (fsdp_ != nullptr)
@@ -110,9 +111,10 @@ class WaysOutFinder {
 
 }  // namespace detail
 
-/// nearest: the plan that misses by least.
-inline WaysOut ways_out(const Planner& planner, const Planner* fsdp, const Trial& nearest) {
-  return detail::WaysOutFinder(planner, fsdp, nearest).find();
+/// nearest: the plan that does not fit. other: one of the same question that does.
+inline WaysOut ways_out(const Planner& planner, const Planner* fsdp, const Trial& nearest,
+                        const std::optional<Trial>& other) {
+  return detail::WaysOutFinder(planner, fsdp, nearest).find(other);
 }
 
 }  // namespace trainplan
