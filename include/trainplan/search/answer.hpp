@@ -11,6 +11,7 @@
 
 #include "trainplan/derive/derive.hpp"
 #include "trainplan/search/crossovers.hpp"
+#include "trainplan/spec/validate.hpp"
 
 namespace trainplan {
 

@@ -11,6 +11,7 @@
 
 #include "trainplan/derive/derive.hpp"
 #include "trainplan/derive/whatif.hpp"
+#include "trainplan/spec/validate.hpp"
 
 namespace trainplan {
 

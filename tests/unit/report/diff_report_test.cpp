@@ -100,20 +100,20 @@ TEST_CASE("the largest relative change stands first, whatever its sign; from 0 o
   const auto& step = table_of(r, "changes")->rows[2];
   CHECK(std::get<Value>(step[3]).number == Approx(0.4));
   CHECK(std::get<Value>(step[4]).number == Approx(0.1));
-  const auto& mfu = table_of(r, "changes")->rows[1];
-  CHECK(std::get<Value>(mfu[3]).unit == Unit::Points);
-  CHECK(std::get<Value>(mfu[4]).number == Approx(-0.25));
+  const auto& mfu_row = table_of(r, "changes")->rows[1];
+  CHECK(std::get<Value>(mfu_row[3]).unit == Unit::Points);
+  CHECK(std::get<Value>(mfu_row[4]).number == Approx(-0.25));
 }
 
 TEST_CASE("a threshold fails beyond it and in the bad direction only") {
-  const Threshold step{"step=10%", "step.time", 0.1}, mfu{"mfu=10%", "step.mfu", 0.1};
+  const Threshold step{"step=10%", "step.time", 0.1}, of_mfu{"mfu=10%", "step.mfu", 0.1};
   CHECK_FALSE(fails(sample(4, 0.4), sample(4, 0.4), {"step=0%", "step.time", 0}));
   CHECK_FALSE(fails(sample(4, 0.4), sample(4.39, 0.4), step));
   CHECK(fails(sample(4, 0.4), sample(4.41, 0.4), step));
   CHECK_FALSE(fails(sample(4, 0.4), sample(1, 0.4), step));
-  CHECK_FALSE(fails(sample(4, 0.4), sample(4, 0.8), mfu));
-  CHECK_FALSE(fails(sample(4, 0.4), sample(4, 0.361), mfu));
-  CHECK(fails(sample(4, 0.4), sample(4, 0.359), mfu));
+  CHECK_FALSE(fails(sample(4, 0.4), sample(4, 0.8), of_mfu));
+  CHECK_FALSE(fails(sample(4, 0.4), sample(4, 0.361), of_mfu));
+  CHECK(fails(sample(4, 0.4), sample(4, 0.359), of_mfu));
   CHECK(diff_report(sample(4, 0.4), sample(4, 0.4), {step}).verdict == Verdict::Passed);
 }
 
