@@ -56,7 +56,7 @@ TEST_CASE("a search allocates nothing while it visits plans") {
   Found found(options);
   detail::Lane lane(space, options, Room::Planned, found);
   const long before = allocations;
-  for (std::uint32_t i = 0; i < space.arrangements().size(); ++i) lane.visit({0, 0, i});
+  for (std::uint32_t i = 0; i < space.arrangements().size(); ++i) lane.visit({0, i});
   CHECK(allocations - before == 0);
   CHECK(found.counts.evaluated > 1'000);
 }

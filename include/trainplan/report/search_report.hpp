@@ -43,7 +43,7 @@ inline std::string sharding_text(const Trial& t) {
   if (t.problem.recipe.offload.optimizer > 0) text += ", optimizer on the host";
   return text;
 }
-/// "TP 8 PP 4 DP 32, micro-batch 1, zero1; interleaved v 4; recompute none".
+/// "TP 8 PP 4 v 4 DP 32, micro-batch 1, zero1; interleaved; recompute none".
 inline std::string whole_plan_text(const Trial& t) {
   return degrees_text(t.plan) + ", micro-batch " + std::to_string(t.plan.micro_batch) + ", " +
          sharding_text(t) + "; " + pipeline_text(t) + "; recompute " + recompute_text(t.plan);
@@ -62,7 +62,7 @@ inline std::vector<Cell> searched_cells(const Trial& t) {
           pipeline_text(t), recompute_text(t.plan)};
 }
 inline Table searched_table(std::string key, std::string title, std::vector<Column> first,
-                        std::vector<Column> last) {
+                            std::vector<Column> last) {
   Table t{std::move(key), std::move(title), std::move(first), {}};
   for (const Column& c : searched_columns()) t.columns.push_back(c);
   for (Column& c : last) t.columns.push_back(std::move(c));
@@ -121,7 +121,7 @@ inline Section search_section(const SearchAnswer& a) {
 inline Table ranked_table(std::string key, std::string title, const std::vector<Numbered>& plans,
                           double fastest, std::size_t most) {
   Table t = searched_table(std::move(key), std::move(title), {{"number", "number"}},
-                       {{"step", "step"}, {"slower", "slower"}, {"device", "device"}, {"left", "left"}});
+                           {{"step", "step"}, {"slower", "slower"}, {"device", "device"}, {"left", "left"}});
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans.size() > most && i * most / plans.size() == (i + 1) * most / plans.size()) continue;
     const Trial& x = plans[i].trial;
@@ -164,10 +164,10 @@ inline Section best_section(const SearchAnswer& a, const Trial& derived, bool de
   notes.sentences.push_back(
       {"the upper end of its range is lowest for " + whole_plan_text(a.safest.trial) + ": ",
        Value{a.safest.trial.cost.range.time_high.num(), Unit::StepTime}});
-  notes.sentences.push_back(
-      {"the derived plan (" + whole_plan_text(derived) + ") takes ", Value{own, Unit::StepTime},
-       own >= fastest ? ", longer than the first by " : ", shorter than the first by ",
-       Value{std::abs(own / fastest - 1), Unit::Share}});
+  notes.sentences.push_back({"the derived plan (" + whole_plan_text(derived) + ") takes ",
+                             Value{own, Unit::StepTime},
+                             own >= fastest ? ", longer than the first by " : ", shorter than the first by ",
+                             Value{std::abs(own / fastest - 1), Unit::Share}});
   s.blocks.push_back(std::move(notes));
   return s;
 }
@@ -185,11 +185,11 @@ inline Section front_section(const SearchAnswer& a, bool detail) {
 inline Section near_section(const SearchAnswer& a, bool detail) {
   constexpr std::size_t kShown = 5;
   Table t = searched_table("near", "Faster, but above the gate by up to a tenth", {{"number", "number"}},
-                       {{"step", "step"},
-                        {"faster", "faster"},
-                        {"missing", "missing"},
-                        {"change", "fits with"},
-                        {"then", "then"}});
+                           {{"step", "step"},
+                            {"faster", "faster"},
+                            {"missing", "missing"},
+                            {"change", "fits with"},
+                            {"then", "then"}});
   const double fastest = step_of(a.best.front());
   for (const Numbered& n : detail ? a.near : first_of_each(a.near)) {
     if (!detail && t.rows.size() == kShown) break;

@@ -12,15 +12,14 @@ namespace trainplan::detail {
 /// Rounding of sums may put a bound above what it bounds by this share.
 inline constexpr double kBoundSlack = 1e-9;
 
-/// An arrangement with the step and the memory of a GPU below which none of its plans is.
+/// An arrangement with the step below which none of its plans is.
 struct Bounded {
-  double step = 0, device = 0;
+  double step = 0;
   std::uint32_t arrangement = 0;
 };
 
 /// The bounds of one arrangement.
 class ShapeBounds {
-  const PlanSpace& space_;
   const Arrangement& arrangement_;
   const Problem& problem_;
   const Interior& inside_;
@@ -44,7 +43,7 @@ class ShapeBounds {
 
  public:
   ShapeBounds(const PlanSpace& space, const Arrangement& a)
-      : space_(space), arrangement_(a), problem_(space.problem(a)), inside_(space.interior(a)) {
+      : arrangement_(a), problem_(space.problem(a)), inside_(space.interior(a)) {
     m_ = static_cast<double>(micro_batches(problem_, a.plan));
     const double growth = problem_.calibration().time.straggler_growth.value;
     const Count<> nodes{static_cast<double>(problem_.cluster().nodes)};
@@ -101,7 +100,7 @@ class ShapeBounds {
 
 /// Of a whole arrangement.
 inline Bounded bounded(const PlanSpace& space, std::uint32_t arrangement) {
-  return {ShapeBounds(space, space.arrangements()[arrangement]).step(), 0, arrangement};
+  return {ShapeBounds(space, space.arrangements()[arrangement]).step(), arrangement};
 }
 
 }  // namespace trainplan::detail

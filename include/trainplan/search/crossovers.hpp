@@ -32,32 +32,38 @@ inline constexpr double kFarthest = 4, kGridStep = 1.189207115002721;  // four s
 inline constexpr int kHalvings = 30;
 
 class CrossoverFinder {
-  const Trial& winner_;
   const std::vector<Trial>& others_;
+  double own_step_;
+  Variation winner_;
+  std::vector<Variation> variations_{};  // of the others
+
+  static double step_with(Variation& v, const Input& input, double factor, double otherwise) {
+    const auto out = v.with(input, factor);
+    return out ? out->step.num() : otherwise;
+  }
 
   /// The other plan that is faster than the winner by most, with the input at that factor.
-  std::optional<std::size_t> faster(const Input& input, double factor) const {
-    const auto step = [&](const Trial& t) -> double {
-      Variation v(t);
-      const auto out = v.with(input, factor);
-      return out ? out->step.num() : t.cost.step.step.num();
-    };
-    double least = step(winner_) * (1 - kNoEffect);
+  std::optional<std::size_t> faster(const Input& input, double factor) {
+    double least = step_with(winner_, input, factor, own_step_) * (1 - kNoEffect);
     std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < others_.size(); ++i)
-      if (const double s = step(others_[i]); s < least) {
-        least = s;
-        best = i;
-      }
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      const double step = step_with(variations_[i], input, factor, others_[i].cost.step.step.num());
+      if (step >= least) continue;
+      least = step;
+      best = i;
+    }
     return best;
   }
 
  public:
-  CrossoverFinder(const Trial& winner, const std::vector<Trial>& others) : winner_(winner), others_(others) {}
+  CrossoverFinder(const Trial& winner, const std::vector<Trial>& others)
+      : others_(others), own_step_(winner.cost.step.step.num()), winner_(winner) {
+    variations_.reserve(others.size());
+    for (const Trial& t : others) variations_.emplace_back(t);
+  }
 
-  std::optional<Crossover> find(const Input& input, bool more) const {
-    Variation own(winner_);
-    const Place place = own.place(input);
+  std::optional<Crossover> find(const Input& input, bool more) {
+    const Place place = winner_.place(input);
     if (place.number == nullptr) return std::nullopt;
     const double now = *place.number;
     const bool share = input.unit == Unit::Share;
@@ -95,7 +101,7 @@ class CrossoverFinder {
 /// Of one input after the other, less and more of it. others: plans that stand by to win.
 inline std::vector<Crossover> crossovers(const Trial& winner, const std::vector<Trial>& others) {
   std::vector<Crossover> out;
-  const detail::CrossoverFinder finder(winner, others);
+  detail::CrossoverFinder finder(winner, others);
   for (const std::string_view name : detail::kDeciding)
     for (const detail::Input& input : detail::kInputs)
       if (input.name == name)

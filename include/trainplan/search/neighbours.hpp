@@ -70,7 +70,7 @@ inline Trial best_inside(const PlanSpace& space, std::uint32_t arrangement) {
   const SearchOptions options{.top = 1, .slower = 0, .over = 0};
   for (const Room room : {Room::Planned, Room::Gate, Room::None}) {
     Found found(options);
-    Lane(space, options, room, found).visit({0, 0, arrangement});
+    Lane(space, options, room, found).visit({0, arrangement});
     const Best& kept = room == Room::None ? found.smallest : found.best;
     if (!kept.kept().empty()) return trial_of(space, kept.kept().front().index);
   }

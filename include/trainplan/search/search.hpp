@@ -218,12 +218,12 @@ class Lane {
     const Arrangement& a = space_.arrangements()[b.arrangement];
     const Interior& inside = space_.interior(a);
     out_.counts.legal += inside.rebuilt.size();
-    if (cuts(b.step, b.device, inside.rebuilt.size())) return;
+    if (cuts(b.step, 0, inside.rebuilt.size())) return;
     const ShapeBounds bounds(space_, a);
     for (const Shape& s : inside.shapes) {
       const double step = bounds.step(s);
-      if (cuts(step, b.device, s.last - s.first)) continue;
-      const double device = std::max(b.device, bounds.device(s));
+      if (cuts(step, 0, s.last - s.first)) continue;
+      const double device = bounds.device(s);
       if (!cuts(step, device, s.last - s.first)) visit_shape(a, s, step, device);
     }
   }
@@ -297,7 +297,7 @@ inline Found search_plans(const PlanSpace& space, const SearchOptions& options, 
     found.near.drop([&](const Candidate& c) { return c.step > first; });
     return found;
   }
-  std::ranges::sort(order, {}, [](const detail::Bounded& b) { return std::pair(b.device, b.arrangement); });
+  std::ranges::sort(order, {}, &detail::Bounded::arrangement);
   return detail::search_within(space, order, options, Room::None, Found(options), for_all);
 }
 

@@ -15,7 +15,7 @@
 namespace trainplan {
 
 /// Layers of each virtual stage that an end of the pipeline may hold more or less than the others.
-inline constexpr std::int64_t kLayersMoved = 2;
+inline constexpr std::int64_t kEndsMoved = 2;
 
 /// What is rebuilt in the backward pass.
 struct Rebuilt {
@@ -165,7 +165,7 @@ class InteriorBuilder {
     layout(Layout::EmbeddingAndLoss, 0, 0);
     if (problem_.profile().uneven_stages != UnevenStages::Counted) return;
     const std::int64_t layers = problem_.model().layers, v = s.vpp, even = layers / plan_.pp / v * v,
-                       least = std::max(v, even - kLayersMoved * v), most = even + kLayersMoved * v;
+                       least = std::max(v, even - kEndsMoved * v), most = even + kEndsMoved * v;
     for (std::int64_t first = least; first <= most; first += v)
       for (std::int64_t last = least; last <= most; last += v) {
         const bool as_before =

@@ -89,7 +89,7 @@ std::vector<Tried> tried_by_loops(const cases::Case& c) {
         for (int first = 1; first < m.layers; ++first)
           for (int last = 1; last < m.layers; ++last) {
             const bool near =
-                std::abs(first - even) <= kLayersMoved * v && std::abs(last - even) <= kLayersMoved * v;
+                std::abs(first - even) <= kEndsMoved * v && std::abs(last - even) <= kEndsMoved * v;
             const bool is_own =
                 own.layout == Layout::FirstAndLast && own.first_layers == first && own.last_layers == last;
             if ((!near && !is_own) || (first == last && first * plan.pp == m.layers)) continue;
