@@ -1,12 +1,9 @@
 // The whole plan space: numbering it, and finding the best plans with bounds.
 #include <benchmark/benchmark.h>
 
-#include <atomic>
-#include <cstddef>
-#include <functional>
-#include <thread>
-#include <vector>
+#include <cstdint>
 
+#include "parallel.hpp"
 #include "problems.hpp"
 #include "trainplan/search/search.hpp"
 
@@ -15,19 +12,6 @@ using namespace trainplan;
 using benchmark::DoNotOptimize, benchmark::State;
 
 namespace {
-
-/// On so many threads, as the program does it.
-ForAll on(std::int64_t threads) {
-  return [threads](std::size_t n, const std::function<void(std::size_t)>& body) {
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      for (std::size_t i = next++; i < n; i = next++) body(i);
-    };
-    std::vector<std::jthread> others;
-    for (std::int64_t i = 1; i < threads; ++i) others.emplace_back(work);
-    work();
-  };
-}
 
 void run(State& state, const problems::Names& names, std::int64_t gpus, std::int64_t threads) {
   problems::Draft draft(names);
@@ -39,7 +23,7 @@ void run(State& state, const problems::Names& names, std::int64_t gpus, std::int
   Found found{SearchOptions{}};
   for (auto _ : state) {
     const PlanSpace space = plan_space(planner, names.batch);
-    found = search_plans(space, {}, on(threads));
+    found = search_plans(space, {}, on_threads(static_cast<unsigned>(threads)));
     DoNotOptimize(found);
   }
   state.counters["legal"] = static_cast<double>(found.counts.legal);

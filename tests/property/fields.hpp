@@ -19,9 +19,9 @@ struct Field {
 inline constexpr std::size_t kFields = 155;
 using Fields = std::array<Field, kFields>;
 
-// A field that is added to PlanCost must be listed below: beside the numbers there are two stages and four
-// flags.
-static_assert(sizeof(PlanCost<double>) == (kFields + 3) * sizeof(double));
+// A field that is added to PlanCost must be listed below: beside the numbers there are two stages, the
+// mix of layers and four flags.
+static_assert(sizeof(PlanCost<double>) == (kFields + 4) * sizeof(double));
 
 namespace detail {
 

@@ -149,7 +149,10 @@ class Sum {
 
  public:
   void add(Q q) {
-    sum_ = any_ ? sum_ + q : q;
+    if constexpr (std::same_as<typename Q::Num, double>)
+      sum_ = sum_ + q;
+    else
+      sum_ = any_ ? sum_ + q : q;
     any_ = true;
   }
   bool empty() const { return !any_; }

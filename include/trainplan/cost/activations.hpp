@@ -127,12 +127,12 @@ Bytes<typename R::Num> rebuilt_activations(R& rec, const Plan& plan, const Layer
 
 template <Recorder R>
 StageActivations<typename R::Num> layer_activations(R& rec, const Inputs<typename R::Num>& in,
-                                                    const Problem& problem, const Plan& plan, int stage,
+                                                    const Problem& problem, const Plan& plan,
                                                     const ParamsCost<typename R::Num>& params,
                                                     Tokens<typename R::Num> tokens) {
   using N = typename R::Num;
   const ModelSpec& m = problem.model();
-  const LayerMix mix = mix_of(problem, plan, stage);
+  const LayerMix mix = params.mix;
   const Selection selection{plan.recompute == Recompute::Selective, m.is_latent(),
                             problem.profile().selective, plan.modules};
   LayerTensors<R> t{
@@ -282,7 +282,7 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
       rec.apply(micro_batches_per_step, {"schedule.micro_batches", "m", "micro-batches of a step"}, in.batch,
                 in.dp, in.micro_batch);
   out.in_flight = detail::in_flight(rec, in, problem, plan, stage, out.micro_batches);
-  const auto layer = detail::layer_activations(rec, in, problem, plan, stage, params, out.tokens);
+  const auto layer = detail::layer_activations(rec, in, problem, plan, params, out.tokens);
   out.layer = layer.mean;
   out.running = layer.running;
   out.rebuilt = layer.rebuilt;

@@ -37,7 +37,7 @@ struct StageMemory {
   bool is_fully_sharded() const { return problem.profile().rows(plan.sharding)->is_fully_sharded(); }
   /// The hidden states are whole on the tp ranks in a product, and split between blocks.
   bool gathers() const { return plan.tp > 1 && plan.sequence_parallel; }
-  detail::LayerMix mix() const { return detail::mix_of(problem, plan, stage); }
+  LayerMix mix() const { return params.mix; }
 
   /// n hidden tensors of a micro-batch between blocks, and n of them whole.
   Bytes<N> hidden(double n = 1) const {

@@ -20,13 +20,11 @@ inline constexpr Phases kAfterLoad = static_cast<Phases>(kAlways & ~bit(Phase::L
 
 template <class N, std::size_t K = 64>
 class Lifetimes {
-  struct Entry {
-    Bytes<N> bytes{};
-    Phases alive = 0, in_use = 0;
-  };
-  std::array<Entry, K> entries_;
-  std::array<Sum<Bytes<N>>, kPhases> phases_{};
+  // Blocks that stand idle in some phase, the first size_ of them.
+  std::array<N, K> bytes_;
+  std::array<Phases, K> in_use_;
   std::size_t size_ = 0;
+  std::array<Sum<Bytes<N>>, kPhases> phases_{};
 
  public:
   /// State, or what other phases have no use for: never counted as idle.
@@ -34,8 +32,11 @@ class Lifetimes {
   /// A tensor of some phases; the allocator keeps its block in the others.
   void add_transient(Bytes<N> bytes, Phases alive) { add(bytes, alive, alive); }
   void add(Bytes<N> bytes, Phases alive, Phases in_use) {
-    assert(size_ < K);
-    entries_[size_++] = {bytes, alive, in_use};
+    if (in_use != kAlways) {
+      assert(size_ < K);
+      bytes_[size_] = bytes.num();
+      in_use_[size_++] = in_use;
+    }
     for (Phases rest = alive; rest != 0; rest &= static_cast<Phases>(rest - 1))
       phases_[static_cast<std::size_t>(std::countr_zero(rest))].add(bytes);
   }
@@ -45,7 +46,7 @@ class Lifetimes {
   Sum<Bytes<N>> idle_sum(Phase phase) const {
     Sum<Bytes<N>> out;
     for (std::size_t i = 0; i < size_; ++i)
-      if ((entries_[i].in_use & bit(phase)) == 0) out.add(entries_[i].bytes);
+      if ((in_use_[i] & bit(phase)) == 0) out.add(Bytes<N>{bytes_[i]});
     return out;
   }
 };

@@ -101,8 +101,10 @@ StateCost<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, 
                                      Lifetimes<typename R::Num>& live) {
   using N = typename R::Num;
   const Phases together = alive_together(problem, plan);
+  const std::array<Params<N>, 2> params_of{params.stage_dense, params.stage_experts};
+  const std::size_t classes = problem.model().is_sparse() ? 2 : 1;
   Sum<Bytes<N>> bytes;
-  Sum<BytesPerParam<N>> dense, experts;
+  std::array<Sum<BytesPerParam<N>>, 2> each;
   for (const StateRow& row : problem.profile().rows(plan.sharding)->state) {
     const double host = host_share(problem, plan, row.id);
     if (!applies(row.when, problem.recipe, plan) || host == 1) continue;
@@ -113,21 +115,20 @@ StateCost<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, 
     }
     const Phases alive = phases_of(row, problem, plan);
     const bool narrow = problem.recipe.low_weights && row.id == "weights";
-    const auto add = [&](ParamClass kind, Params<N> all, Sum<BytesPerParam<N>>& each) {
-      const auto held = narrow ? all - low_params(params, problem.model(), kind) : all;
+    for (std::size_t c = 0; c < classes; ++c) {
+      const auto kind = static_cast<ParamClass>(c);
+      const auto held = narrow ? params_of[c] - low_params(params, problem.model(), kind) : params_of[c];
       const Bytes<N> b = state_row(rec, in, row, width, kind, left_on_gpu(rec, host, held));
       // A gradient shard that is yet to come holds a block; other rows are there or not.
       live.add(b, row.is_resident() ? static_cast<Phases>(alive & ~together) : alive,
                alive == kBackwardPhases ? alive : kAlways);
-      if (!row.is_resident()) return;
+      if (!row.is_resident()) continue;
       bytes.add(b);
-      const auto mean = narrow && value_of(all) > 0 ? width * (held / all) : width;
-      each.add(left_on_gpu(rec, host, mean / ways(in, row.sharded_over, kind)));
-    };
-    add(ParamClass::Dense, params.stage_dense, dense);
-    if (problem.model().is_sparse()) add(ParamClass::Experts, params.stage_experts, experts);
+      const auto mean = narrow && value_of(params_of[c]) > 0 ? width * (held / params_of[c]) : width;
+      each[c].add(left_on_gpu(rec, host, mean / ways(in, row.sharded_over, kind)));
+    }
   }
-  StateCost<N> out{{}, dense.total(), experts.total()};
+  StateCost<N> out{{}, each[0].total(), each[1].total()};
   out.bytes = rec.item({"memory.state", "M_state", "model state"}, bytes.total());
   live.add(out.bytes, together);
   return out;

@@ -61,6 +61,11 @@ inline constexpr std::array<std::string_view, kWeightClasses> kWeightClassTitles
     "embedding and head",
     "blocks for further tokens (MTP)"};
 
+/// Kinds of layers that a stage holds, with its blocks for further tokens.
+struct LayerMix {
+  bool dense = true, sparse = false;
+};
+
 /// One layer on one GPU, and the stage: dense state is shared by data parallel ranks, that of routed experts
 /// by expert data parallel ranks.
 template <class N>
@@ -76,6 +81,7 @@ struct ParamsCost {
   Params<N> tables_local;                                    // embedding and head of that GPU
   Count<N> stage_layers, stage_sparse{}, padded_vocabulary;
   Count<N> blocks, sparse_blocks{};  // with the blocks for further tokens of the last stage
+  LayerMix mix;
 };
 
 namespace detail {
@@ -98,6 +104,9 @@ void stage_layer_counts(R& rec, const Inputs<typename R::Num>& in, const Problem
       further ? rec.item({"params.stage_blocks", "L_b", "layers of this stage and blocks for further tokens"},
                          out.stage_layers + in.mtp_layers)
               : out.stage_layers;
+  const bool last_sparse = m.kind(m.layers - 1).sparse;
+  out.mix = {held.sparse < held.all || (further && !last_sparse),
+             held.sparse > 0 || (further && last_sparse)};
   if (!m.is_sparse()) return;
   out.stage_sparse = rec.item(
       {"params.stage_sparse_layers", "L_e", "layers of this stage with routed experts"},
@@ -105,7 +114,7 @@ void stage_layer_counts(R& rec, const Inputs<typename R::Num>& in, const Problem
                 {"L_e_i", "layers of this stage with routed experts", "plan layout and layer pattern"},
                 static_cast<double>(held.sparse)));
   out.sparse_blocks =
-      further && m.kind(m.layers - 1).sparse
+      further && last_sparse
           ? rec.item({"params.stage_sparse_blocks", "L_be", "layers and blocks with routed experts"},
                      out.stage_sparse + in.mtp_layers)
           : out.stage_sparse;

@@ -183,9 +183,9 @@ template <class N>
 int slowest_stage(const Problem& problem, const Plan& plan, const Blocks<N>& blocks) {
   int slowest = 0;
   double most = -1;
-  StageKinds kinds;
+  StageKinds kinds(problem.model(), plan);
   for (int s = 0; s < plan.pp; ++s) {
-    if (!kinds.is_new(problem.model(), plan, s)) continue;
+    if (!kinds.is_new(s)) continue;
     const StageBlocks held = stage_blocks(problem, plan, s);
     double time = held.heads * value_of(blocks.head) + held.further * value_of(blocks.further);
     for (std::size_t i = 0; i < kBlockKinds; ++i) time += held.blocks[i] * value_of(blocks.of[i].total);

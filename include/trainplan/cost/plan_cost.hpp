@@ -98,19 +98,6 @@ struct FullestStage {
   int stage = 0;
   MemoryCost<double> memory;
 };
-/// Of stages that hold the same kinds of layers the first is the fullest: later ones have no more
-/// micro-batches in flight.
-inline FullestStage find_fullest(Eval& rec, const Inputs<double>& in, const Problem& problem,
-                                 const Plan& plan) {
-  FullestStage out{0, memory_cost(rec, in, problem, plan, 0)};
-  StageKinds kinds;
-  for (int s = 1; s < plan.pp; ++s) {
-    if (!kinds.is_new(problem.model(), plan, s)) continue;
-    const MemoryCost<double> memory = memory_cost(rec, in, problem, plan, s);
-    if (memory.device > out.memory.device) out = {s, memory};
-  }
-  return out;
-}
 
 }  // namespace detail
 
@@ -148,18 +135,57 @@ TRAINPLAN_ENGINE(extern, Eval)
 TRAINPLAN_ENGINE(extern, Explain)
 #endif
 
+/// evaluate() in parts, for those who may have seen enough after the first ones. The plan must be legal and
+/// outlive it, as the problem must.
+class Evaluation {
+  const Problem& problem_;
+  const Plan& plan_;
+  Eval rec_{};
+  Inputs<double> in_;
+  detail::FullestStage fullest_;
+
+ public:
+  /// Knows the memory of the first stage.
+  Evaluation(const Problem& problem, const Plan& plan)
+      : problem_(problem),
+        plan_(plan),
+        in_(bind(rec_, problem, plan)),
+        fullest_{0, memory_cost(rec_, in_, problem, plan, 0)} {}
+
+  /// Of the fullest of the stages that were looked at.
+  const MemoryCost<double>& memory() const { return fullest_.memory; }
+  int stage() const { return fullest_.stage; }
+
+  /// Looks at the other stages. Of those that hold the same layers the first is the fullest: later ones have
+  /// no more micro-batches in flight, and none but the ends have tables. Receive buffers alone are fewer at
+  /// the ends.
+  void look_at_all() {
+    StageKinds kinds(problem_.model(), plan_);
+    if (problem_.profile().pipeline_buffers == PipelineBuffers::None) kinds.see(0);
+    for (int s = 1; s < plan_.pp; ++s) {
+      if (!kinds.is_new(s)) continue;
+      const MemoryCost<double> memory = memory_cost(rec_, in_, problem_, plan_, s);
+      if (memory.device > fullest_.memory.device) fullest_ = {s, memory};
+    }
+  }
+  /// All numbers of that stage's GPU.
+  PlanCost<double> cost() {
+    return detail::cost_beyond_memory(rec_, in_, problem_, plan_, fullest_.stage, fullest_.memory);
+  }
+};
+
 /// The stage whose GPU needs most device memory.
 inline int fullest_stage(const Problem& problem, const Plan& plan) {
-  Eval rec;
-  return detail::find_fullest(rec, bind(rec, problem, plan), problem, plan).stage;
+  Evaluation e(problem, plan);
+  e.look_at_all();
+  return e.stage();
 }
 
 /// Numbers of the fullest GPU; no allocation. The plan must be legal.
 inline PlanCost<double> evaluate(const Problem& problem, const Plan& plan) {
-  Eval rec;
-  const Inputs<double> in = bind(rec, problem, plan);
-  const detail::FullestStage fullest = detail::find_fullest(rec, in, problem, plan);
-  return detail::cost_beyond_memory(rec, in, problem, plan, fullest.stage, fullest.memory);
+  Evaluation e(problem, plan);
+  e.look_at_all();
+  return e.cost();
 }
 
 /// Numbers of the GPU of a given stage.

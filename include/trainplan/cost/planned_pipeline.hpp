@@ -55,7 +55,7 @@ class PlannedCuts {
     for (int g = 0; g < plan_.pp; ++g) {
       const MemoryCost<double>& memory = memory_[static_cast<std::size_t>(g)];
       const auto& act = memory.activations;
-      const LayerMix mix = mix_of(problem_, plan_, g);
+      const LayerMix mix = memory.params.mix;
       const double all = memory.params.stage_layers.num(), of_sparse = memory.params.stage_sparse.num();
       if (mix.sparse) sparse_ = act.sparse_layer.num();
       if (mix.dense && !mix.sparse) dense_ = act.layer.num();

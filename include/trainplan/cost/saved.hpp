@@ -30,18 +30,6 @@ inline constexpr Formula attention_matrix{
 
 namespace detail {
 
-/// Kinds of layers that a stage holds, with its blocks for further tokens.
-struct LayerMix {
-  bool dense = true, sparse = false;
-};
-inline LayerMix mix_of(const Problem& problem, const Plan& plan, int stage) {
-  const ModelSpec& m = problem.model();
-  const StageLayers held = layers_of(m, plan, stage);
-  const bool further = stage == head_stage(plan) && problem.recipe.mtp_layers > 0;
-  const bool last_sparse = m.kind(m.layers - 1).sparse;
-  return {held.sparse < held.all || (further && !last_sparse), held.sparse > 0 || (further && last_sparse)};
-}
-
 /// Tensors of one kind of layer. saved: until the backward pass. dropped: selective recompute rebuilds them.
 /// behind: all but the layer's input, which recompute of the whole layer rebuilds.
 template <class N>

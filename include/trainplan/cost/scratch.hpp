@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
+#include <optional>
 
 #include "trainplan/cost/inputs.hpp"
 #include "trainplan/cost/params.hpp"
@@ -28,82 +29,91 @@ enum class Split : std::uint8_t { None, Rows, Columns };
 /// One weight matrix; local: its rows and columns on one GPU.
 template <class N>
 struct WeightShape {
-  Item item{};
-  Count<N> rows{}, columns{}, ways{};
-  double local_rows = 0, local_columns = 0;
+  Item item;
+  Count<N> rows, columns, ways;
+  double local_rows, local_columns;
 
+  WeightShape(const Item& weight, Count<N> all_rows, Count<N> all_columns, Count<N> ranks, Split split)
+      : item(weight),
+        rows(all_rows),
+        columns(all_columns),
+        ways(ranks),
+        local_rows(value_of(rows) / (split == Split::Rows ? value_of(ways) : 1)),
+        local_columns(value_of(columns) / (split == Split::Columns ? value_of(ways) : 1)) {}
   double elements() const { return local_rows * local_columns; }
 };
 
-/// The weights of the layers of a stage. Equal shapes, which can share a buffer, are listed once.
-template <class N, std::size_t K = 16>
-class WeightShapes {
-  std::array<WeightShape<N>, K> shapes_{};
+/// Shapes that came before. Equal ones can share a buffer.
+class ShapesSeen {
+  static constexpr std::size_t kMost = 16;
+  std::array<double, kMost> rows_, columns_;
   std::size_t size_ = 0;
 
  public:
-  void add(const Item& item, Count<N> rows, Count<N> columns, Count<N> ways, Split split) {
-    const double cut = value_of(ways), r = value_of(rows) / (split == Split::Rows ? cut : 1),
-                 c = value_of(columns) / (split == Split::Columns ? cut : 1);
+  template <class N>
+  bool is_new(const WeightShape<N>& shape) {
     for (std::size_t i = 0; i < size_; ++i)
-      if (shapes_[i].local_rows == r && shapes_[i].local_columns == c) return;
-    assert(size_ < K);
-    shapes_[size_++] = {item, rows, columns, ways, r, c};
+      if (rows_[i] == shape.local_rows && columns_[i] == shape.local_columns) return false;
+    assert(size_ < kMost);
+    rows_[size_] = shape.local_rows;
+    columns_[size_++] = shape.local_columns;
+    return true;
   }
-  const WeightShape<N>* begin() const { return shapes_.data(); }
-  const WeightShape<N>* end() const { return shapes_.data() + size_; }
 };
 
+/// Calls add(item, rows, columns, ways, split) for the weights of latent attention.
 template <class N>
-void latent_shapes(const Inputs<N>& in, const ModelSpec& m, WeightShapes<N>& out) {
+void latent_shapes(const Inputs<N>& in, const ModelSpec& m, auto& add) {
   const Count<N> one{1.0};
   if (m.latent.q_rank > 0) {
-    out.add({"memory.scratch.query_down", "M_s_qd", "query down projection"}, in.q_rank, in.hidden, one,
-            Split::None);
-    out.add({"memory.scratch.query_up", "M_s_qu", "query up projection"}, in.latent_query, in.q_rank, in.tp,
-            Split::Rows);
+    add({"memory.scratch.query_down", "M_s_qd", "query down projection"}, in.q_rank, in.hidden, one,
+        Split::None);
+    add({"memory.scratch.query_up", "M_s_qu", "query up projection"}, in.latent_query, in.q_rank, in.tp,
+        Split::Rows);
   } else {
-    out.add({"memory.scratch.query", "M_s_q", "query projection"}, in.latent_query, in.hidden, in.tp,
-            Split::Rows);
+    add({"memory.scratch.query", "M_s_q", "query projection"}, in.latent_query, in.hidden, in.tp,
+        Split::Rows);
   }
-  out.add({"memory.scratch.key_value_down", "M_s_kvd", "key-value down projection"}, in.kv_rank + in.rope,
-          in.hidden, one, Split::None);
-  out.add({"memory.scratch.key_value_up", "M_s_kvu", "key-value up projection"},
-          in.latent_nope + in.latent_value, in.kv_rank, in.tp, Split::Rows);
-  out.add({"memory.scratch.projection", "M_s_o", "output projection"}, in.hidden, in.latent_value, in.tp,
-          Split::Columns);
+  add({"memory.scratch.key_value_down", "M_s_kvd", "key-value down projection"}, in.kv_rank + in.rope,
+      in.hidden, one, Split::None);
+  add({"memory.scratch.key_value_up", "M_s_kvu", "key-value up projection"}, in.latent_nope + in.latent_value,
+      in.kv_rank, in.tp, Split::Rows);
+  add({"memory.scratch.projection", "M_s_o", "output projection"}, in.hidden, in.latent_value, in.tp,
+      Split::Columns);
 }
 
-/// The layers that a stage holds; of experts one, not their stack.
+/// Calls visit(shape) for each weight of the layers that a stage holds; of experts one, not their stack.
 template <class N>
-WeightShapes<N> layer_shapes(const Inputs<N>& in, const Problem& problem, const Plan& plan, LayerMix mix) {
+void for_each_weight(const Inputs<N>& in, const Problem& problem, const Plan& plan, LayerMix mix,
+                     auto&& visit) {
   const ModelSpec& m = problem.model();
   const double up = m.mlp_matrices - 1;
-  WeightShapes<N> out;
+  const auto add = [&](const Item& item, Count<N> rows, Count<N> columns, Count<N> ways, Split split) {
+    visit(WeightShape<N>(item, rows, columns, ways, split));
+  };
   if (m.is_latent()) {
-    latent_shapes(in, m, out);
+    latent_shapes(in, m, add);
   } else {
     const auto kv = copies_key_values(m, plan) ? 2.0 * in.kv * in.tp / in.kv_heads : 2.0 * in.kv;
-    out.add({"memory.scratch.qkv", "M_s_qkv", "query, key and value projection"}, in.query + kv, in.hidden,
-            in.tp, Split::Rows);
-    out.add({"memory.scratch.projection", "M_s_o", "output projection"}, in.hidden, in.query, in.tp,
-            Split::Columns);
+    add({"memory.scratch.qkv", "M_s_qkv", "query, key and value projection"}, in.query + kv, in.hidden, in.tp,
+        Split::Rows);
+    add({"memory.scratch.projection", "M_s_o", "output projection"}, in.hidden, in.query, in.tp,
+        Split::Columns);
   }
   if (mix.dense) {
-    out.add({"memory.scratch.up", "M_s_up", "up projections"}, up * in.ffn, in.hidden, in.tp, Split::Rows);
-    out.add({"memory.scratch.down", "M_s_down", "down projection"}, in.hidden, in.ffn, in.tp, Split::Columns);
+    add({"memory.scratch.up", "M_s_up", "up projections"}, up * in.ffn, in.hidden, in.tp, Split::Rows);
+    add({"memory.scratch.down", "M_s_down", "down projection"}, in.hidden, in.ffn, in.tp, Split::Columns);
   }
-  if (!mix.sparse) return out;
-  out.add({"memory.scratch.expert_up", "M_s_eu", "up projections of an expert"}, up * in.expert_ffn,
-          in.hidden, in.etp, Split::Rows);
-  out.add({"memory.scratch.expert_down", "M_s_ed", "down projection of an expert"}, in.hidden, in.expert_ffn,
-          in.etp, Split::Columns);
-  if (m.experts.shared_width == 0) return out;
-  out.add({"memory.scratch.shared_up", "M_s_su", "up projections of the shared experts"}, up * in.shared_ffn,
-          in.hidden, in.tp, Split::Rows);
-  out.add({"memory.scratch.shared_down", "M_s_sd", "down projection of the shared experts"}, in.hidden,
-          in.shared_ffn, in.tp, Split::Columns);
-  return out;
+  if (!mix.sparse) return;
+  add({"memory.scratch.expert_up", "M_s_eu", "up projections of an expert"}, up * in.expert_ffn, in.hidden,
+      in.etp, Split::Rows);
+  add({"memory.scratch.expert_down", "M_s_ed", "down projection of an expert"}, in.hidden, in.expert_ffn,
+      in.etp, Split::Columns);
+  if (m.experts.shared_width == 0) return;
+  add({"memory.scratch.shared_up", "M_s_su", "up projections of the shared experts"}, up * in.shared_ffn,
+      in.hidden, in.tp, Split::Rows);
+  add({"memory.scratch.shared_down", "M_s_sd", "down projection of the shared experts"}, in.hidden,
+      in.shared_ffn, in.tp, Split::Columns);
 }
 
 template <Recorder R>
@@ -116,9 +126,11 @@ Bytes<typename R::Num> gradient_of(R& rec, const Item& item, const WeightShape<t
 /// The head with the padded vocabulary.
 template <class N>
 WeightShape<N> head_shape(const Inputs<N>& in, const ParamsCost<N>& params) {
-  return {
-      {"memory.scratch.head", "M_s_head", "head"},          params.padded_vocabulary, in.table_width, in.tp,
-      value_of(params.padded_vocabulary) / value_of(in.tp), value_of(in.table_width)};
+  return {{"memory.scratch.head", "M_s_head", "head"},
+          params.padded_vocabulary,
+          in.table_width,
+          in.tp,
+          Split::Rows};
 }
 
 }  // namespace detail
@@ -135,13 +147,13 @@ Bytes<typename R::Num> scratch_gradients(R& rec, const Inputs<typename R::Num>& 
                                          const Plan& plan, int stage,
                                          const ParamsCost<typename R::Num>& params) {
   using N = typename R::Num;
-  auto shapes = detail::layer_shapes(in, problem, plan, detail::mix_of(problem, plan, stage));
-  if (stage == head_stage(plan)) {
-    const auto head = detail::head_shape(in, params);
-    shapes.add(head.item, head.rows, head.columns, head.ways, detail::Split::Rows);
-  }
+  detail::ShapesSeen seen;
   Sum<Bytes<N>> sum;
-  for (const auto& shape : shapes) sum.add(detail::gradient_of(rec, shape.item, shape));
+  const auto add = [&](const detail::WeightShape<N>& shape) {
+    if (seen.is_new(shape)) sum.add(detail::gradient_of(rec, shape.item, shape));
+  };
+  detail::for_each_weight(in, problem, plan, params.mix, add);
+  if (stage == head_stage(plan)) add(detail::head_shape(in, params));
   return rec.item({"memory.scratch_gradients", "M_scratch", "weight-shaped gradient buffers, one a shape"},
                   sum.total());
 }
@@ -149,11 +161,12 @@ Bytes<typename R::Num> scratch_gradients(R& rec, const Inputs<typename R::Num>& 
 /// The largest weight of a layer: its gradient stands alone until it is added to the main gradient.
 template <Recorder R>
 Bytes<typename R::Num> layer_weight_gradient(R& rec, const Inputs<typename R::Num>& in,
-                                             const Problem& problem, const Plan& plan, int stage) {
-  const auto shapes = detail::layer_shapes(in, problem, plan, detail::mix_of(problem, plan, stage));
-  const auto* largest = shapes.begin();
-  for (const auto& shape : shapes)
-    if (shape.elements() > largest->elements()) largest = &shape;
+                                             const Problem& problem, const Plan& plan, LayerMix mix) {
+  using N = typename R::Num;
+  std::optional<detail::WeightShape<N>> largest;
+  detail::for_each_weight(in, problem, plan, mix, [&](const detail::WeightShape<N>& shape) {
+    if (!largest || shape.elements() > largest->elements()) largest = shape;
+  });
   return detail::gradient_of(
       rec, {"memory.layer_wgrad", "M_wgrad", "gradient of the largest weight of a layer"}, *largest);
 }

@@ -243,7 +243,7 @@ void add_layers(const StageMemory<R>& s) {
   if (keeps_scratch_gradients(s.problem, s.plan))
     s.live.add(scratch_gradients(s.rec, s.in, s.problem, s.plan, s.stage, s.params), kAfterLoad);
   else if (!s.is_fully_sharded())
-    s.live.add_transient(layer_weight_gradient(s.rec, s.in, s.problem, s.plan, s.stage),
+    s.live.add_transient(layer_weight_gradient(s.rec, s.in, s.problem, s.plan, s.mix()),
                          bit(Phase::LayerBackward));
   detail::add_expert_rows(s);
   detail::add_layer_backward(s);

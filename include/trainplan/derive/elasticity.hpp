@@ -137,7 +137,7 @@ inline constexpr Input kInputs[] = {
     {"expert capacity factor", Unit::Count, Part::Recipe, of_capacity},
 };
 
-/// The step of a plan with one input changed, on the stage that the trial looked at.
+/// A question with one input changed, and the step of a plan then, on the stage that its trial looked at.
 class Variation {
   const Trial& trial_;
   Varied varied_;
@@ -152,35 +152,40 @@ class Variation {
 
   Place place(const Input& input) { return input.place(varied_); }
 
-  /// Nothing when the value is no legal one.
-  std::optional<Outcome> with(const Input& input, double factor) {
+  /// Calls use(problem) with the changed question; not when the value is no legal one.
+  template <class Use>
+  void change(const Input& input, double factor, Use use) {
     double& number = *input.place(varied_).number;
     const double before = number;
     number *= factor;
-    auto out = outcome(input.part);
+    ask(input.part, use);
     number = before;
+  }
+  /// Nothing when the value is no legal one.
+  std::optional<Outcome> with(const Input& input, double factor) {
+    std::optional<Outcome> out;
+    change(input, factor, [&](const Problem& problem) {
+      const auto c = evaluate_stage(problem, trial_.plan, trial_.cost.stage);
+      out = {c.step.step, c.gate.num() - c.memory.device.num()};
+    });
     return out;
   }
 
  private:
-  std::optional<Outcome> outcome(Part part) const {
+  template <class Use>
+  void ask(Part part, Use use) const {
     Issues issues;
     if (part == Part::Cluster) {
-      const auto checked = Checked<ClusterSpec>::make(varied_.cluster, issues);
-      return checked ? std::optional(evaluated(trial_.problem.with(*checked))) : std::nullopt;
+      if (const auto checked = Checked<ClusterSpec>::make(varied_.cluster, issues))
+        use(trial_.problem.with(*checked));
+    } else if (part == Part::Calibration) {
+      if (const auto checked = Checked<Calibration>::make(varied_.calibration, issues))
+        use(trial_.problem.with(*checked));
+    } else if (varied_.recipe.imbalance >= 1) {
+      Problem problem = trial_.problem;
+      problem.recipe = varied_.recipe;
+      use(problem);
     }
-    if (part == Part::Calibration) {
-      const auto checked = Checked<Calibration>::make(varied_.calibration, issues);
-      return checked ? std::optional(evaluated(trial_.problem.with(*checked))) : std::nullopt;
-    }
-    if (varied_.recipe.imbalance < 1) return std::nullopt;
-    Problem problem = trial_.problem;
-    problem.recipe = varied_.recipe;
-    return evaluated(problem);
-  }
-  Outcome evaluated(const Problem& problem) const {
-    const auto c = evaluate_stage(problem, trial_.plan, trial_.cost.stage);
-    return {c.step.step, c.gate.num() - c.memory.device.num()};
   }
 };
 

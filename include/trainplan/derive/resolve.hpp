@@ -131,6 +131,22 @@ inline void resolve_kernels(Resolver& r, const RunSpec& run, const FrameworkProf
                                       run.expandable_segments, false, "default", yes_no);
 }
 
+/// How the layers are split over stages where the run says so.
+inline void resolve_split(Resolver& r, const RunSpec& run, const FrameworkProfile& profile, Issues& issues) {
+  if (!run.uneven_stages) return;
+  r.note("uneven_stages", "embedding and loss count as a layer each", *run.uneven_stages, r.given());
+  const auto refuse = [&](const char* rule, std::string must, std::string hint) {
+    issues.add({Severity::Error, rule, run.origin, run.origin.empty() ? "--uneven-stages" : "/uneven_stages",
+                *run.uneven_stages ? "true" : "false", std::move(must), std::move(hint)});
+  };
+  if (*run.uneven_stages && profile.uneven_stages == UnevenStages::None)
+    refuse("uneven-stages-of-framework", "be false: " + profile.id + " makes no uneven stages",
+           "leave it out");
+  if (run.first_layers || run.last_layers)
+    refuse("one-split", "stand without first_layers and last_layers, which say the split by themselves",
+           "leave out the one or the others");
+}
+
 /// What waits in host memory; shown only where something does.
 inline void resolve_offload(Resolver& r, const RunSpec& run, const FrameworkProfile& profile,
                             Recipe& recipe) {
@@ -238,6 +254,7 @@ inline Resolved resolve(const RunSpec& run, const ModelSpec& model, const Framew
   recipe.gather_overlap =
       r.pick("gather_overlap", "overlap of gathers of updated weights", run.gather_overlap, recipe.dp_overlap,
              "default: as DP overlap", detail::yes_no);
+  detail::resolve_split(r, run, profile, issues);
   detail::resolve_execution(r, run, profile, recipe);
   detail::resolve_offload(r, run, profile, recipe);
   if (model.is_sparse()) detail::resolve_experts(r, run, recipe);

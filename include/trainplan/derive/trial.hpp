@@ -8,6 +8,7 @@
 #include "trainplan/cost/plan_cost.hpp"
 #include "trainplan/derive/resolve.hpp"
 #include "trainplan/plan/rules.hpp"
+#include "trainplan/plan/sharding_modes.hpp"
 #include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
@@ -68,6 +69,13 @@ class Planner {
         break;
     }
     return best;
+  }
+
+  void pin_layout(Plan& plan) const {
+    const bool counted =
+        *run_.uneven_stages && plan.pp > 1 && problem_.profile().uneven_stages != UnevenStages::None;
+    plan.layout = counted ? Layout::EmbeddingAndLoss : Layout::Equal;
+    plan.first_layers = plan.last_layers = 0;
   }
 
   /// Layers of the first and the last stage as the user gives them; one that is left out is as the other.
@@ -142,10 +150,13 @@ class Planner {
     plan.recompute_layers = static_cast<std::uint16_t>(c.recompute_layers);
     const ShardingRows* rows = problem.profile().rows(plan.sharding);
     const bool whole = rows != nullptr && rows->pipeline_keeps_whole && plan.pp > 1;
-    plan.reshard = run_.reshard_after_forward.value_or(!whole);
-    plan.sync_each_micro_batch =
-        c.sync_each_micro_batch.value_or(run_.sync_each_micro_batch.value_or(!whole));
+    plan.reshard = plan.sync_each_micro_batch = !whole;
+    if (may_keep_gathered(problem, plan)) plan.reshard = run_.reshard_after_forward.value_or(plan.reshard);
+    if (may_put_off_reduction(problem, plan))
+      plan.sync_each_micro_batch =
+          c.sync_each_micro_batch.value_or(run_.sync_each_micro_batch.value_or(plan.sync_each_micro_batch));
     choose_layout(problem.model().layers, problem.profile().uneven_stages, plan);
+    if (run_.uneven_stages) pin_layout(plan);
     if (run_.first_layers || run_.last_layers) pin_layers(problem.model().layers, plan);
     if (batch_target_ > 0)
       problem.recipe.global_batch = nearest_multiple(batch_target_, std::int64_t{plan.dp} * plan.micro_batch);

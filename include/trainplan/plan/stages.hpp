@@ -27,7 +27,9 @@ inline LayerRange chunk_layers(std::int64_t layers, const Plan& plan, int stage,
   const std::int64_t p = plan.pp, v = plan.vpp,
                      k = is_vee(plan.schedule) && chunk == 1 ? 2 * p - 1 - stage : chunk * p + stage;
   if (plan.layout == Layout::FirstAndLast) {
-    const std::int64_t first = plan.first_layers / v, last = plan.last_layers / v, round = layers / v;
+    const auto of_chunk = [v](std::int64_t all) { return v == 1 ? all : all / v; };
+    const std::int64_t first = of_chunk(plan.first_layers), last = of_chunk(plan.last_layers),
+                       round = of_chunk(layers);
     const std::int64_t middle = p > 2 ? (round - first - last) / (p - 2) : 0;
     const std::int64_t begin = chunk * round + (stage == 0 ? 0 : first + (stage - 1) * middle);
     return {begin, begin + (stage == 0 ? first : stage == p - 1 ? last : middle)};
@@ -75,10 +77,13 @@ struct StageLayers {
   std::int64_t all = 0, sparse = 0;
 };
 inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage) {
-  const bool alike = plan.layout == Layout::Equal && model.pattern.empty();
-  if (alike && model.layers % (std::int64_t{plan.pp} * plan.vpp) == 0) return {model.layers / plan.pp, 0};
-  if (plan.layout == Layout::FirstAndLast && model.pattern.empty())
-    return {end_layers(model.layers, plan, stage), 0};
+  const bool by_ends = plan.layout == Layout::FirstAndLast;
+  const std::int64_t slots = layer_slots(model.layers, plan.layout);
+  if (model.pattern.empty() && by_ends) return {end_layers(model.layers, plan, stage), 0};
+  if (model.pattern.empty() && slots % (std::int64_t{plan.pp} * plan.vpp) == 0) {
+    const int taken = slots == model.layers ? 0 : (stage == 0 ? 1 : 0) + (stage == head_stage(plan) ? 1 : 0);
+    return {slots / plan.pp - taken, 0};
+  }
   StageLayers out;
   for (int chunk = 0; chunk < plan.vpp; ++chunk) {
     const LayerRange r = chunk_layers(model.layers, plan, stage, chunk);
@@ -88,20 +93,37 @@ inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage
   return out;
 }
 
-/// Tells the stages apart by what they hold; the first and the last are always kinds of their own.
+/// All stages between the first and the last hold the same number of layers, of one kind.
+inline bool middle_is_even(const ModelSpec& model, const Plan& plan) {
+  return model.pattern.empty() &&
+         (plan.layout == Layout::FirstAndLast ||
+          layer_slots(model.layers, plan.layout) % (std::int64_t{plan.pp} * plan.vpp) == 0);
+}
+
+/// Tells the stages of a plan apart by what they hold; the first and the last are always kinds of their own.
 class StageKinds {
+  const ModelSpec& model_;
+  const Plan& plan_;
+  bool even_;
   std::array<StageLayers, 8> seen_;
   std::size_t size_ = 0;
 
  public:
-  /// True for the first stage of its kind; also for one of more kinds than are kept.
-  bool is_new(const ModelSpec& model, const Plan& plan, int stage) {
-    if (stage == 0 || stage == plan.pp - 1) return true;
-    const StageLayers held = layers_of(model, plan, stage);
+  StageKinds(const ModelSpec& model, const Plan& plan)
+      : model_(model), plan_(plan), even_(middle_is_even(model, plan)) {}
+
+  /// Later stages that hold as much are not new. True when this one is.
+  bool see(int stage) {
+    const StageLayers held = layers_of(model_, plan_, stage);
     for (std::size_t i = 0; i < size_; ++i)
       if (seen_[i].all == held.all && seen_[i].sparse == held.sparse) return false;
     if (size_ < seen_.size()) seen_[size_++] = held;
     return true;
+  }
+  /// True for the first stage of its kind; also for one of more kinds than are kept.
+  bool is_new(int stage) {
+    if (stage == 0 || stage == plan_.pp - 1) return true;
+    return (!even_ || stage == 1) && see(stage);
   }
 };
 

@@ -36,10 +36,8 @@ inline std::string sharding_text(const Trial& t) {
   const Plan& p = t.plan;
   std::string text(name_of(p.sharding));
   if (p.sharding == Sharding::Hsdp) text += " " + std::to_string(p.shard);
-  if (shares_weights(p.sharding)) {
-    if (!p.reshard) text += ", weights stay";
-    if (!p.sync_each_micro_batch) text += ", reduced once a step";
-  }
+  if (!p.reshard && may_keep_gathered(t.problem, p)) text += ", weights stay";
+  if (!p.sync_each_micro_batch && may_put_off_reduction(t.problem, p)) text += ", reduced once a step";
   if (t.problem.recipe.offload.optimizer > 0) text += ", optimizer on the host";
   return text;
 }
@@ -88,8 +86,10 @@ inline Facts count_facts(const SearchAnswer& a) {
   add("fit", "evaluated: keep the planning margin", n.fit);
   add("tight", "evaluated: within the gate only", n.tight);
   add("not_fit", "evaluated: above the gate", n.not_fit);
+  add("above", "memory worked out: above the gate", n.above, "cut or evaluated further");
   add("by_state", "of these by model state alone", n.by_state);
   add("by_activations", "of these by activations in flight", n.by_activations);
+  add("by_working", "of these by what the running layers need", n.by_working);
   return f;
 }
 
@@ -122,12 +122,13 @@ inline Table ranked_table(std::string key, std::string title, const std::vector<
                           double fastest, std::size_t most) {
   Table t = searched_table(std::move(key), std::move(title), {{"number", "number"}},
                            {{"step", "step"}, {"slower", "slower"}, {"device", "device"}, {"left", "left"}});
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (plans.size() > most && i * most / plans.size() == (i + 1) * most / plans.size()) continue;
-    const Trial& x = plans[i].trial;
-    add_row(t, {count_of(plans[i].index)}, x,
-            {Value{step_of(plans[i]), Unit::StepTime}, longer(step_of(plans[i]), fastest),
-             Value{x.device(), Unit::Memory}, Value{x.gate() - x.device(), Unit::Memory}});
+  const std::size_t shown = std::min(most, plans.size());
+  for (std::size_t row = 0; row < shown; ++row) {
+    // Of more plans than are shown the first, the last and some between.
+    const Numbered& n = plans[shown == 1 ? 0 : row * (plans.size() - 1) / (shown - 1)];
+    add_row(t, {count_of(n.index)}, n.trial,
+            {Value{step_of(n), Unit::StepTime}, longer(step_of(n), fastest),
+             Value{n.trial.device(), Unit::Memory}, Value{n.trial.gate() - n.trial.device(), Unit::Memory}});
   }
   return t;
 }
@@ -145,25 +146,28 @@ inline std::vector<Numbered> first_of_each(const std::vector<Numbered>& plans) {
   return out;
 }
 
-inline Section best_section(const SearchAnswer& a, const Trial& derived, bool detail) {
-  constexpr std::size_t kShown = 8;
-  const double fastest = step_of(a.best.front()), own = derived.cost.step.step.num();
-  const Trial& first = a.best.front().trial;
-  Section s{"best", "The best plans", {}};
-  std::vector<Numbered> shown = detail ? a.best : first_of_each(a.best);
-  if (!detail && shown.size() > kShown) shown.erase(shown.begin() + kShown, shown.end());
-  s.blocks.push_back(ranked_table("fastest", "", shown, fastest, shown.size()));
-  Notes notes{"judged", {}};
-  const double difference = first.problem.calibration().plan_difference.value;
+/// Which of the best plans to take, since the model cannot tell all of them apart.
+inline void add_judgement(Notes& notes, const SearchAnswer& a) {
   notes.sentences.push_back(
       {num(static_cast<std::int64_t>(a.alike)) + " of the plans here are within ",
-       Value{difference, Unit::Share},
+       Value{a.best.front().trial.problem.calibration().plan_difference.value, Unit::Share},
        " of the fastest, less than the model can tell apart; preferred is the one with most "
        "memory left: ",
        whole_plan_text(a.preferred.trial)});
   notes.sentences.push_back(
       {"the upper end of its range is lowest for " + whole_plan_text(a.safest.trial) + ": ",
        Value{a.safest.trial.cost.range.time_high.num(), Unit::StepTime}});
+}
+
+inline Section best_section(const SearchAnswer& a, const Trial& derived, bool detail) {
+  constexpr std::size_t kShown = 8;
+  const double fastest = step_of(a.best.front()), own = derived.cost.step.step.num();
+  Section s{"best", "The best plans", {}};
+  std::vector<Numbered> shown = detail ? a.best : first_of_each(a.best);
+  if (!detail && shown.size() > kShown) shown.erase(shown.begin() + kShown, shown.end());
+  s.blocks.push_back(ranked_table("fastest", "", shown, fastest, shown.size()));
+  Notes notes{"judged", {}};
+  if (a.found.room != Room::None) add_judgement(notes, a);
   notes.sentences.push_back({"the derived plan (" + whole_plan_text(derived) + ") takes ",
                              Value{own, Unit::StepTime},
                              own >= fastest ? ", longer than the first by " : ", shorter than the first by ",
@@ -175,10 +179,16 @@ inline Section best_section(const SearchAnswer& a, const Trial& derived, bool de
 inline Section front_section(const SearchAnswer& a, bool detail) {
   constexpr std::size_t kShown = 12;
   const double fastest = step_of(a.best.front());
-  return {"front",
-          "Step against memory",
-          {ranked_table("front", "No plan within the gate is both faster and smaller than one of these",
-                        a.front, fastest, detail ? a.front.size() : kShown)}};
+  Section s{"front",
+            "Step against memory",
+            {ranked_table("front", "No plan within the gate is both faster and smaller than one of these",
+                          a.front, fastest, detail ? a.front.size() : kShown)}};
+  if (!detail && a.front.size() > kShown)
+    s.blocks.push_back(
+        Notes{"shown",
+              {{num(std::int64_t{kShown}) + " of " + num(static_cast<std::int64_t>(a.front.size())) +
+                " plans, the ends among them; --detail shows all"}}});
+  return s;
 }
 
 /// What the fastest plans above the gate lack, and what they would bring.
@@ -268,7 +278,7 @@ inline Report search_report(const SearchAnswer& a, const Trial& derived, const L
   if (!a.front.empty()) r.sections.push_back(detail::front_section(a, detail));
   if (!a.near.empty()) r.sections.push_back(detail::near_section(a, detail));
   r.sections.push_back(detail::neighbour_section(a));
-  r.sections.push_back(detail::crossover_section(a));
+  if (!a.crossovers.empty()) r.sections.push_back(detail::crossover_section(a));
   r.sections.push_back(memory_section(t, ledger));
   r.sections.push_back(launch_section(t));
   return r;

@@ -31,9 +31,13 @@ inline int stage_of(const PinnedRun& run, int stage) {
 
 /// Memory of its GPU; no stage is evaluated twice.
 inline MemoryCost<double> memory_at(const PinnedRun& run, int stage) {
+  if (stage == kFullestStage) {
+    Evaluation e(run.problem(), run.plan());
+    e.look_at_all();
+    return e.memory();
+  }
   Eval rec;
   const Inputs<double> in = bind(rec, run.problem(), run.plan());
-  if (stage == kFullestStage) return find_fullest(rec, in, run.problem(), run.plan()).memory;
   return memory_cost(rec, in, run.problem(), run.plan(), stage_of(run, stage));
 }
 

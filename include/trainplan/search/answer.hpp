@@ -21,9 +21,9 @@ struct Numbered {
   Trial trial;
 };
 
-/// best, front, near: as Found has them. preferred: place in `best` or `front` of the plan with most room
-/// among those that the model cannot tell from the fastest. alike: how many of `best` and `front` those are.
-/// safest: the plan whose upper end of the range is lowest.
+/// best, front, near: as Found has them. crossovers: not where memory alone was asked for. preferred: place
+/// in `best` or `front` of the plan with most room among those that the model cannot tell from the fastest.
+/// alike: how many of `best` and `front` those are. safest: the plan whose upper end of the range is lowest.
 struct SearchAnswer {
   PlanSpace space;
   Found found;
@@ -77,12 +77,13 @@ inline std::optional<SearchAnswer> search_answer(const Planner& planner, std::in
   a.front = detail::numbered(a.space, a.found.front.kept());
   a.near = detail::numbered(a.space, a.found.near.kept());
   if (a.found.room != Room::None) detail::prefer(a);
-  a.neighbours = neighbours(a.space, a.preferred.index, a.preferred.trial);
+  a.neighbours = neighbours(a.space, a.preferred.index, a.preferred.trial, for_all);
+  if (a.found.room == Room::None) return a;
   std::vector<Trial> others;
   for (const auto* all : {&a.best, &a.front})
     for (const Numbered& n : *all)
       if (n.trial.verdict() == a.best.front().trial.verdict()) others.push_back(n.trial);
-  a.crossovers = crossovers(a.best.front().trial, others);
+  a.crossovers = crossovers(a.best.front().trial, others, for_all);
   return a;
 }
 

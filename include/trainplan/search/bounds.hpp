@@ -18,6 +18,26 @@ struct Bounded {
   std::uint32_t arrangement = 0;
 };
 
+/// Device memory of the first stage of a plan, and what it falls by with each further layer that is rebuilt
+/// as a whole: what that saves of all micro-batches in flight, with what the allocator holds of it. Where
+/// another phase becomes the fullest it falls by less.
+struct FirstStage {
+  double device = 0, fall = 0;
+  std::int64_t layers = 0;
+
+  FirstStage() = default;
+  FirstStage(const Problem& problem, const Plan& plan, const MemoryCost<double>& memory)
+      : device(memory.device.num()), layers(plan.recompute_layers) {
+    const auto& act = memory.activations;
+    fall = (1 + problem.calibration().allocator_slack.value) * act.in_flight.num() *
+           std::max(0.0, act.layer.num() - act.kept.num());
+  }
+  /// What the first stage is not below with so many layers rebuilt, at least as many as now.
+  double with(std::int64_t rebuilt) const {
+    return (device - static_cast<double>(rebuilt - layers) * fall) * (1 - kBoundSlack);
+  }
+};
+
 /// The bounds of one arrangement.
 class ShapeBounds {
   const Arrangement& arrangement_;
@@ -67,9 +87,9 @@ class ShapeBounds {
     const Plan plan = first_of(s);
     const BlockPasses& blocks = plan.schedule == Schedule::DualPipeV ? paired_ : single_;
     double slowest = 0;
-    StageKinds kinds;
+    StageKinds kinds(problem_.model(), plan);
     for (int stage = 0; stage < plan.pp; ++stage)
-      if (kinds.is_new(problem_.model(), plan, stage))
+      if (kinds.is_new(stage))
         slowest = std::max(slowest, passes_of(stage_blocks(problem_, plan, stage), blocks).all());
     if (plan.pp == 1 || splits_backward(plan.schedule)) return factor_ * m_ * slowest;
     const double all = passes_of(model_blocks(problem_, plan), blocks).all();

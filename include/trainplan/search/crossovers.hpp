@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trainplan/derive/elasticity.hpp"
@@ -25,45 +26,45 @@ struct Crossover {
 
 namespace detail {
 
-/// The inputs that decide between plans.
+/// The inputs that decide between plans. None is part of a recipe, in which the plans may differ.
 inline constexpr std::string_view kDeciding[] = {"NIC of a GPU", "scale-up bandwidth",
                                                  "rate of 16-bit products", "memory bandwidth"};
 inline constexpr double kFarthest = 4, kGridStep = 1.189207115002721;  // four steps double
-inline constexpr int kHalvings = 30;
+inline constexpr int kHalvings = 16;  // of a step of the grid: to 3e-6 of the value
 
 class CrossoverFinder {
+  const Trial& winner_;
   const std::vector<Trial>& others_;
-  double own_step_;
-  Variation winner_;
-  std::vector<Variation> variations_{};  // of the others
+  Variation variation_;
 
-  static double step_with(Variation& v, const Input& input, double factor, double otherwise) {
-    const auto out = v.with(input, factor);
-    return out ? out->step.num() : otherwise;
+  static double step_of(const Problem& changed, const Trial& t) {
+    Problem problem = changed;
+    problem.recipe = t.problem.recipe;
+    return evaluate_stage(problem, t.plan, t.cost.stage).step.step.num();
   }
 
-  /// The other plan that is faster than the winner by most, with the input at that factor.
+  /// The other plan that is faster than the winner by most, with the input at that factor; none where that is
+  /// no legal value.
   std::optional<std::size_t> faster(const Input& input, double factor) {
-    double least = step_with(winner_, input, factor, own_step_) * (1 - kNoEffect);
     std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < others_.size(); ++i) {
-      const double step = step_with(variations_[i], input, factor, others_[i].cost.step.step.num());
-      if (step >= least) continue;
-      least = step;
-      best = i;
-    }
+    variation_.change(input, factor, [&](const Problem& changed) {
+      double least = step_of(changed, winner_) * (1 - kNoEffect);
+      for (std::size_t i = 0; i < others_.size(); ++i) {
+        const double step = step_of(changed, others_[i]);
+        if (step >= least) continue;
+        least = step;
+        best = i;
+      }
+    });
     return best;
   }
 
  public:
   CrossoverFinder(const Trial& winner, const std::vector<Trial>& others)
-      : others_(others), own_step_(winner.cost.step.step.num()), winner_(winner) {
-    variations_.reserve(others.size());
-    for (const Trial& t : others) variations_.emplace_back(t);
-  }
+      : winner_(winner), others_(others), variation_(winner) {}
 
   std::optional<Crossover> find(const Input& input, bool more) {
-    const Place place = winner_.place(input);
+    const Place place = variation_.place(input);
     if (place.number == nullptr) return std::nullopt;
     const double now = *place.number;
     const bool share = input.unit == Unit::Share;
@@ -99,14 +100,20 @@ class CrossoverFinder {
 }  // namespace detail
 
 /// Of one input after the other, less and more of it. others: plans that stand by to win.
-inline std::vector<Crossover> crossovers(const Trial& winner, const std::vector<Trial>& others) {
-  std::vector<Crossover> out;
-  detail::CrossoverFinder finder(winner, others);
+inline std::vector<Crossover> crossovers(const Trial& winner, const std::vector<Trial>& others,
+                                         const ForAll& for_all) {
+  std::vector<std::pair<const detail::Input*, bool>> asked;
   for (const std::string_view name : detail::kDeciding)
     for (const detail::Input& input : detail::kInputs)
       if (input.name == name)
-        for (const bool more : {false, true})
-          if (auto c = finder.find(input, more)) out.push_back(std::move(*c));
+        for (const bool more : {false, true}) asked.emplace_back(&input, more);
+  std::vector<std::optional<Crossover>> found(asked.size());
+  for_all(asked.size(), [&](std::size_t i) {
+    found[i] = detail::CrossoverFinder(winner, others).find(*asked[i].first, asked[i].second);
+  });
+  std::vector<Crossover> out;
+  for (auto& c : found)
+    if (c) out.push_back(std::move(*c));
   return out;
 }
 

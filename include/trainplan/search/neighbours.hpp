@@ -77,6 +77,12 @@ inline Trial best_inside(const PlanSpace& space, std::uint32_t arrangement) {
   return trial_of(space, space.arrangements()[arrangement].first);
 }
 
+/// An arrangement that differs from another in one axis.
+struct Beside {
+  const SpaceAxis* axis;
+  std::uint32_t arrangement;
+};
+
 class Neighbourhood {
   const PlanSpace& space_;
   const Trial& of_;
@@ -84,32 +90,30 @@ class Neighbourhood {
   std::vector<Neighbour> out_{};
 
   /// The next smaller and the next larger value; of a word every other.
-  void add(const SpaceAxis& axis) {
+  void add(const SpaceAxis& axis, std::vector<Beside>& out) const {
     const std::int64_t own = axis.value(home_);
     std::optional<std::uint32_t> below, above;
-    std::vector<std::uint32_t> words;
     const auto value = [&](std::uint32_t i) { return axis.value(space_.arrangements()[i]); };
     for (std::uint32_t i = 0; i < space_.arrangements().size(); ++i) {
       if (!differs_only_in(axis, space_.arrangements()[i], home_)) continue;
       if (axis.name == "sharding")
-        words.push_back(i);
+        out.push_back({&axis, i});
       else if (value(i) < own && (!below || value(i) > value(*below)))
         below = i;
       else if (value(i) > own && (!above || value(i) < value(*above)))
         above = i;
     }
-    if (below) words.push_back(*below);
-    if (above) words.push_back(*above);
-    for (const std::uint32_t i : words) add(axis, i);
+    if (below) out.push_back({&axis, *below});
+    if (above) out.push_back({&axis, *above});
   }
-  void add(const SpaceAxis& axis, std::uint32_t i) {
-    Trial trial = best_inside(space_, i);
-    const auto same = [&](const Neighbour& n) {
-      return n.axis == axis.name && n.value == axis.word(space_.arrangements()[i]);
-    };
+  /// Of equal values the better one stays.
+  void add(const Beside& beside, Trial trial) {
+    const SpaceAxis& axis = *beside.axis;
+    const std::string word = axis.word(space_.arrangements()[beside.arrangement]);
+    const auto same = [&](const Neighbour& n) { return n.axis == axis.name && n.value == word; };
     const auto seen = std::ranges::find_if(out_, same);
     if (seen == out_.end())
-      out_.push_back({axis.name, axis.word(space_.arrangements()[i]), std::move(trial)});
+      out_.push_back({axis.name, word, std::move(trial)});
     else if (std::pair(trial.verdict(), trial.cost.step.step.num()) <
              std::pair(seen->trial.verdict(), seen->trial.cost.step.step.num()))
       seen->trial = std::move(trial);
@@ -169,29 +173,65 @@ class Neighbourhood {
   Neighbourhood(const PlanSpace& space, std::uint64_t index, const Trial& of)
       : space_(space), of_(of), home_(space.arrangement_of(index)) {}
 
-  std::vector<Neighbour> find() {
-    for (const SpaceAxis& axis : kAxes) add(axis);
+  std::vector<Beside> arrangements() const {
+    std::vector<Beside> out;
+    for (const SpaceAxis& axis : kAxes) add(axis, out);
+    return out;
+  }
+  std::vector<Neighbour> all(const ForAll& for_all) {
+    const std::vector<Beside> beside = arrangements();
+    std::vector<std::optional<Trial>> best(beside.size());
+    for_all(beside.size(), [&](std::size_t i) { best[i] = best_inside(space_, beside[i].arrangement); });
+    for (std::size_t i = 0; i < beside.size(); ++i) add(beside[i], std::move(*best[i]));
+    add_inside();
+    return std::move(out_);
+  }
+  /// Those within the same degrees.
+  std::vector<Neighbour> inside() {
     add_inside();
     return std::move(out_);
   }
 };
 
+/// The fastest plan of those arrangements that keeps the margin, or fits.
+inline std::optional<Neighbour> fastest_that_fits(const PlanSpace& space, const std::vector<Beside>& beside,
+                                                  Room room) {
+  const SearchOptions options{.top = 1, .slower = 0, .over = 0};
+  Found found(options);
+  Lane lane(space, options, room, found);
+  for (const Beside& b : beside) lane.visit(bounded(space, b.arrangement));
+  if (found.best.kept().empty()) return std::nullopt;
+  const std::uint64_t index = found.best.kept().front().index;
+  const Arrangement& home = space.arrangement_of(index);
+  const auto at = std::ranges::find_if(
+      beside, [&](const Beside& b) { return &space.arrangements()[b.arrangement] == &home; });
+  return Neighbour{at->axis->name, at->axis->word(home), trial_of(space, index)};
+}
+
 }  // namespace detail
 
 /// of: the plan of that number.
-inline std::vector<Neighbour> neighbours(const PlanSpace& space, std::uint64_t index, const Trial& of) {
-  return detail::Neighbourhood(space, index, of).find();
+inline std::vector<Neighbour> neighbours(const PlanSpace& space, std::uint64_t index, const Trial& of,
+                                         const ForAll& for_all) {
+  return detail::Neighbourhood(space, index, of).all(for_all);
 }
 
-/// Of the changes one step away from a plan above the gate the one that fits with the shortest step.
+/// Of the changes one step away from a plan above the gate the one that keeps the margin, or else fits, with
+/// the shortest step.
 inline std::optional<Neighbour> cheapest_that_fits(const PlanSpace& space, std::uint64_t index,
                                                    const Trial& of) {
-  std::optional<Neighbour> best;
-  for (Neighbour& n : neighbours(space, index, of)) {
-    if (n.trial.verdict() == Verdict::DoesNotFit) continue;
-    if (!best || n.trial.cost.step.step < best->trial.cost.step.step) best = std::move(n);
+  detail::Neighbourhood around(space, index, of);
+  const std::vector<detail::Beside> beside = around.arrangements();
+  const std::vector<Neighbour> inside = around.inside();
+  for (const auto& [room, verdict] :
+       {std::pair(Room::Planned, Verdict::Fits), std::pair(Room::Gate, Verdict::Tight)}) {
+    std::optional<Neighbour> best = detail::fastest_that_fits(space, beside, room);
+    for (const Neighbour& n : inside)
+      if (n.trial.verdict() == verdict && (!best || n.trial.cost.step.step < best->trial.cost.step.step))
+        best = n;
+    if (best) return best;
   }
-  return best;
+  return std::nullopt;
 }
 
 }  // namespace trainplan

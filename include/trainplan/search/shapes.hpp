@@ -160,10 +160,12 @@ class InteriorBuilder {
     const bool given = run_.first_layers || run_.last_layers;
     if (plan_.layout == Layout::FirstAndLast) layout(plan_.layout, plan_.first_layers, plan_.last_layers);
     if (given && plan_.layout == Layout::FirstAndLast) return;
-    layout(Layout::Equal, 0, 0);
+    const auto& uneven = run_.uneven_stages;
+    if (plan_.pp == 1 || !uneven.value_or(false)) layout(Layout::Equal, 0, 0);
     if (plan_.pp == 1 || problem_.profile().uneven_stages == UnevenStages::None) return;
-    layout(Layout::EmbeddingAndLoss, 0, 0);
-    if (problem_.profile().uneven_stages != UnevenStages::Counted) return;
+    const bool as_equal = plan_.pp * s.vpp == 2 && problem_.model().layers % 2 == 0;
+    if (uneven.value_or(!as_equal)) layout(Layout::EmbeddingAndLoss, 0, 0);
+    if (uneven || problem_.profile().uneven_stages != UnevenStages::Counted) return;
     const std::int64_t layers = problem_.model().layers, v = s.vpp, even = layers / plan_.pp / v * v,
                        least = std::max(v, even - kEndsMoved * v), most = even + kEndsMoved * v;
     for (std::int64_t first = least; first <= most; first += v)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "trainplan/derive/trial.hpp"
+#include "trainplan/plan/sharding_modes.hpp"
 #include "trainplan/search/shapes.hpp"
 
 namespace trainplan {
@@ -143,13 +144,15 @@ class SpaceBuilder {
   }
 
   void add_modes(const Problem& problem, std::uint32_t variant, Plan plan) {
-    const bool gathers = detail::shares_weights(plan.sharding);
-    const auto values = [&](const std::optional<bool>& given, bool own) {
-      return gathers && !given ? std::vector<bool>{true, false} : std::vector<bool>{own};
+    const auto values = [&](bool choice, const std::optional<bool>& given, bool own) {
+      return choice && !given ? std::vector<bool>{true, false} : std::vector<bool>{own};
     };
+    const auto reshards = values(may_keep_gathered(problem, plan), run().reshard_after_forward, plan.reshard);
+    const auto reductions =
+        values(may_put_off_reduction(problem, plan), run().sync_each_micro_batch, plan.sync_each_micro_batch);
     for (const std::int64_t shard : shard_sizes(plan))
-      for (const bool reshard : values(run().reshard_after_forward, plan.reshard))
-        for (const bool each : values(run().sync_each_micro_batch, plan.sync_each_micro_batch)) {
+      for (const bool reshard : reshards)
+        for (const bool each : reductions) {
           plan.shard = static_cast<std::uint32_t>(shard);
           plan.reshard = reshard;
           plan.sync_each_micro_batch = each;

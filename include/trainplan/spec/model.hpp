@@ -120,12 +120,14 @@ struct ModelSpec {
   std::array<SpanGroup, kMaxSpans> spans() const {
     std::array<SpanGroup, kMaxSpans> groups;
     if (pattern.empty()) groups[0].layers = layers;
-    for (const LayerKind& k : pattern)
-      for (SpanGroup& g : groups) {
-        if (g.layers > 0 && (g.span != k.span || g.positions != k.positions)) continue;
-        g = {k.span, k.positions, g.layers + 1};
-        break;
-      }
+    auto g = groups.begin();
+    for (const LayerKind& k : pattern) {
+      const auto takes = [&k](const SpanGroup& group) {
+        return group.layers == 0 || (group.span == k.span && group.positions == k.positions);
+      };
+      if (g == groups.end() || g->layers == 0 || !takes(*g)) g = std::ranges::find_if(groups, takes);
+      if (g != groups.end()) *g = {k.span, k.positions, g->layers + 1};
+    }
     return groups;
   }
 };

@@ -74,6 +74,7 @@ struct RunSpec {
   std::optional<GlobalBatch> global_batch;
   std::optional<std::int64_t> tp, pp, vpp, cp, dp, ep, etp, shard_size;
   std::optional<std::int64_t> first_layers, last_layers;    // layers of the first and the last stage
+  std::optional<bool> uneven_stages;                        // embedding and loss count as a layer each
   std::optional<double> capacity_factor, expert_imbalance;  // absent: dropless; 1 is balanced
   std::optional<bool> mtp;                                  // train the announced MTP blocks
   std::optional<Modules> recompute_modules;

@@ -48,6 +48,34 @@ TEST_CASE("v is the smallest legal value within a bubble of 5 % of ideal, else t
   CHECK(pinned.planner().complete({.tp = 8, .pp = 4}).second.schedule == Schedule::OneFOneB);
 }
 
+TEST_CASE("a split that counts the embedding and the loss is taken where the run asks for it") {
+  const Asked even("llama70b", "h100x1024", {{"uneven_stages", "false"}});
+  CHECK(even.planner().complete({.tp = 8, .pp = 4}).second.layout == Layout::Equal);
+  const Asked counted("llama70b", "h100x1024", {{"uneven_stages", "true"}});
+  const auto [problem, plan] = counted.planner().complete({.tp = 8, .pp = 2, .vpp = 41});
+  CHECK(plan.layout == Layout::EmbeddingAndLoss);
+  CHECK(stage_layers(problem.model(), plan, 0) == 40);
+  CHECK(legal(problem, plan));
+  CHECK(counted.planner().complete({.tp = 8, .pp = 1}).second.layout == Layout::Equal);
+}
+
+TEST_CASE("what a sharding leaves no choice in stays as the framework has it") {
+  const Asked megatron(
+      "llama70b", "h100x1024",
+      {{"sharding", "zero3"}, {"reshard_after_forward", "false"}, {"gradient_sync", "step"}});
+  const auto [problem, plan] = megatron.planner().complete({.tp = 8});
+  CHECK_FALSE(may_keep_gathered(problem, plan));
+  CHECK(plan.reshard);
+  CHECK(plan.sync_each_micro_batch);
+  const Asked torchtitan("llama70b", "h100x1024",
+                         {{"framework", "torchtitan"},
+                          {"sharding", "zero3"},
+                          {"reshard_after_forward", "false"},
+                          {"gradient_sync", "step"}});
+  CHECK_FALSE(torchtitan.planner().complete({.tp = 8}).second.reshard);
+  CHECK_FALSE(torchtitan.planner().complete({.tp = 8}).second.sync_each_micro_batch);
+}
+
 TEST_CASE("the shard group: all of dp x cp, or with HSDP what the run says or the scale-up domain holds") {
   const Asked zero1("llama70b", "h100x1024");
   CHECK(zero1.planner().complete({.tp = 8, .pp = 4, .cp = 2}).second.shard == 32);
@@ -91,8 +119,8 @@ TEST_CASE("as few layers are recomputed as bring the activations under the budge
   CHECK(trial->plan.recompute == Recompute::Layers);
   CHECK(trial->plan.recompute_layers == 8);
   CHECK(trial->cost.memory.activations.saved.num() == 4 * (12 * 281'280'512.0 + 8 * 16'777'216.0));
-  const auto all =
-      a.planner().attempt_recomputing(choice, below(1e9));  // 20 kept inputs are 1.34 GB: more than the budget
+  const auto all = a.planner().attempt_recomputing(
+      choice, below(1e9));  // 20 kept inputs are 1.34 GB: more than the budget
   REQUIRE(all);
   CHECK(all->plan.recompute == Recompute::Full);
 }

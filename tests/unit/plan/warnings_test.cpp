@@ -207,6 +207,11 @@ const Row kRows[] = {
        without_pipeline(a);
        a.run.schedule = Schedule::OneFOneB;
      }},
+    {"uneven-stages-without-pipeline", [](Asked& a) { a.run.uneven_stages = false; },
+     [](Asked& a) {
+       without_pipeline(a);
+       a.run.uneven_stages = true;
+     }},
     {"first-layers-without-pipeline", [](Asked& a) { a.run.first_layers = 20; },
      [](Asked& a) {
        without_pipeline(a);

@@ -102,8 +102,10 @@ inline constexpr std::array kPipelineRules{
          .keeps = own_layout_divides,
          .numbers =
              [](const Problem& x, const Plan& p) {
-               return text(x.model().layers) + " layers / pp " + text(p.pp) + " leaves " +
-                      text(x.model().layers % p.pp);
+               const std::int64_t layers = x.model().layers, slots = layer_slots(layers, p.layout);
+               const std::string all = text(layers) + " layers";
+               return (slots == layers ? all : "(" + all + " + embedding + loss)") + " / pp " + text(p.pp) +
+                      " leaves " + text(slots % p.pp);
              },
          .wording = [](const FrameworkProfile& f) -> std::string_view {
            switch (f.uneven_stages) {

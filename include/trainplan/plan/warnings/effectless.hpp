@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "trainplan/plan/rules/rule.hpp"
+#include "trainplan/plan/sharding_modes.hpp"
 #include "trainplan/plan/warnings/warning.hpp"
 
 namespace trainplan::detail {
@@ -23,16 +24,6 @@ inline std::string ranks_text(const Problem&, const Plan& p) {
 }
 
 inline bool one_rank(const Plan& p) { return std::int64_t{p.dp} * p.cp == 1; }
-
-/// Some row of state or traffic of the plan's sharding depends on one of these conditions.
-inline bool depends_on(const Problem& x, const Plan& p, std::initializer_list<When> conditions) {
-  const ShardingRows* rows = x.profile().rows(p.sharding);
-  const auto is = [&](const auto& row) {
-    return std::find(conditions.begin(), conditions.end(), row.when) != conditions.end();
-  };
-  return rows != nullptr && (std::any_of(rows->state.begin(), rows->state.end(), is) ||
-                             std::any_of(rows->traffic.begin(), rows->traffic.end(), is));
-}
 
 /// The framework's selective recompute takes modules by name; others keep a fixed list of operations.
 inline bool by_module(const Problem& x) { return x.profile().selective == SelectivePolicy::Modules; }
@@ -95,19 +86,13 @@ inline constexpr std::array kEffectless{
     Warning{"reshard-without-gathering", "reshard_after_forward",
             "come with a sharding that gathers weights, or it has no effect", "leave it out",
             [](const Problem& x, const Plan& p, const RunSpec& r) {
-              return r.reshard_after_forward.has_value() &&
-                     !depends_on(
-                         x, p,
-                         {When::Reshard, When::NoReshard, When::GatheredOnce, When::GatheredEachMicroBatch});
+              return r.reshard_after_forward.has_value() && !may_keep_gathered(x, p);
             },
             sharding_text},
     Warning{"gradient-sync-without-choice", "gradient_sync",
             "come with a sharding that lets gradients wait, or it has no effect", "leave it out",
             [](const Problem& x, const Plan& p, const RunSpec& r) {
-              return r.sync_each_micro_batch.has_value() &&
-                     !depends_on(x, p,
-                                 {When::DeferredSync, When::SyncEachMicroBatch, When::GatheredOnce,
-                                  When::GatheredEachMicroBatch});
+              return r.sync_each_micro_batch.has_value() && !may_put_off_reduction(x, p);
             },
             sharding_text},
     Warning{"recompute-layers-without-mode", "recompute_layers",
@@ -217,6 +202,12 @@ inline constexpr std::array kEffectless{
             "leave it out",
             [](const Problem&, const Plan& p, const RunSpec& r) {
               return r.first_layers.has_value() && p.pp == 1;
+            },
+            pp_text},
+    Warning{"uneven-stages-without-pipeline", "uneven_stages", "come with pp above 1, or it has no effect",
+            "leave it out",
+            [](const Problem&, const Plan& p, const RunSpec& r) {
+              return r.uneven_stages.has_value() && p.pp == 1;
             },
             pp_text},
     Warning{"last-layers-without-pipeline", "last_layers", "come with pp above 1, or it has no effect",
