@@ -134,19 +134,26 @@ inline void judge_run(const PlannedRun& p, const RunFigures& f, const std::vecto
             "h, or fewer GPUs");
 }
 
-/// Where failures crowd, the five terms are too low. `name` of the scenario, if there are several.
+/// Where failures crowd, the five terms leave Daly's complete form. `name` of the scenario, if there are
+/// several.
 inline void judge_crowding(const RunFigures& f, const LongRun<double>& run, const std::string& name,
                            Issues& issues) {
-  if (run.crowding.num() <= kFewFailures) return;
+  const double five = std::max(0.0, run.goodput.num()), off = std::abs(run.complete.num() - five);
+  if (off <= kFirstOrderError) return;
   const std::string scenario = name.empty() ? "" : "scenario " + name + ": ";
-  const std::string share = detail::rounded(100 * run.complete.num(), std::chars_format::general, 3);
+  const auto percent = [](double x, int digits) {
+    return detail::rounded(100 * x, std::chars_format::general, digits);
+  };
   detail::ForecastJudge(issues).add(
       f.gpu_mtbf, "gpu_mtbf",
-      scenario + "a crowding of " + detail::rounded(run.crowding.num(), std::chars_format::general, 3),
+      scenario + "a crowding of " + percent(run.crowding.num() / 100, 3) + ", a goodput of " +
+          percent(five, 3) + " % by the five terms",
       "failures-crowd",
-      "leave an interval, its save and a recovery at most " + shown(kFewFailures) +
-          " of the time between failures; beyond, the five terms of the goodput are too low",
-      "read Daly's complete form instead, forecast.goodput_complete: " + share + " %", Severity::Warning);
+      "leave the five terms within " + percent(kFirstOrderError, 1) +
+          " points of Daly's complete form; they are of first order, this is " + percent(off, 2) + " off",
+      "read Daly's complete form instead, forecast.goodput_complete: " + percent(run.complete.num(), 3) +
+          " %",
+      Severity::Warning);
 }
 
 }  // namespace trainplan
