@@ -138,8 +138,8 @@ inline void judge_run(const PlannedRun& p, const RunFigures& f, const std::vecto
 /// several.
 inline void judge_crowding(const RunFigures& f, const LongRun<double>& run, const std::string& name,
                            Issues& issues) {
+  if (std::abs((run.complete - run.goodput).num()) <= kFirstOrderError) return;
   const double five = std::max(0.0, run.goodput.num()), off = std::abs(run.complete.num() - five);
-  if (off <= kFirstOrderError) return;
   const std::string scenario = name.empty() ? "" : "scenario " + name + ": ";
   const auto percent = [](double x, int digits) {
     return detail::rounded(100 * x, std::chars_format::general, digits);

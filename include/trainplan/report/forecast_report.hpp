@@ -178,9 +178,16 @@ inline Sentence forecast_headline(const ForecastAnswer& a, const ForecastLimits&
   if (!run.finishes) return never_headline(a);
   Sentence s{days_value(run.calendar.num())};
   const auto push = [&](auto part) { s.push_back(std::move(part)); };
+  const auto push_worst = [&](const auto& limit, auto show) {
+    if (!limit.worst) return;
+    push(" (");
+    push(show(*limit.worst));
+    push(" at the worse end of the step)");
+  };
   if (limits.deadline) {
     push(" of ");
     push(days_value(limits.deadline->limit));
+    push_worst(*limits.deadline, days_value);
   }
   push(a.plan.tokens ? ": step " : ", no token budget: step ");
   push(time_value(run.step.num()));
@@ -196,6 +203,7 @@ inline Sentence forecast_headline(const ForecastAnswer& a, const ForecastLimits&
   if (limits.budget && a.plan.tokens) {
     push(" of ");
     push(Value{limits.budget->limit, Unit::Usd});
+    push_worst(*limits.budget, [](double usd) { return Value{usd, Unit::Usd}; });
   }
   return s;
 }

@@ -57,7 +57,9 @@ inline constexpr std::array kEvict{Part{"a restart without the rank", kByInterva
 
 inline void judge(const Given& given, Issues& issues) {
   judge_whole(given, kWhole, issues);
-  judge_asked(kEvict, kEvictFields, given, issues);
+  // Of no use alone; but one that is said to be unknown is no mistake.
+  if (given.find(kInterval) == nullptr || given.find(kRecovery) == nullptr)
+    judge_asked(kEvict, kEvictFields, given, issues);
 }
 
 struct Steps {

@@ -357,6 +357,11 @@ TEST_CASE("a warning says that the five terms are far from the complete form, re
   Issues recovery;
   judge_crowding(f, evaluate_run(planned(), f), "", recovery);
   CHECK(recovery.all().size() == 1);
+  f = figures();  // both leave next to nothing, the five terms nothing at all
+  f.interval = known(200000);
+  Issues never;
+  judge_crowding(f, evaluate_run(planned(), f), "", never);
+  CHECK(never.all().size() == 1);
   f = figures();
   f.gpu_mtbf = known(128 * 20000.0);
   Issues none;

@@ -230,6 +230,11 @@ TEST_CASE("wait, redistribute or evict") {
   CHECK(many.has("straggler.evict_after"));
   CHECK(Asked(kStraggler, {{"mean", "1s"}, {"spread", "2%"}, {"ranks", "8"}, {"interval", "600s"}}).rules() ==
         std::vector<std::string>{"missing"});
+  CHECK(
+      Asked(kStraggler,
+            {{"mean", "1s"}, {"spread", "2%"}, {"ranks", "8"}, {"interval", "600s"}, {"recovery", "unknown"}})
+          .rules()
+          .empty());
 }
 
 TEST_CASE("a slow rank as far off as the limit says costs at least as much as handing over its work") {
