@@ -138,21 +138,23 @@ inline void judge_run(const PlannedRun& p, const RunFigures& f, const std::vecto
 /// several.
 inline void judge_crowding(const RunFigures& f, const LongRun<double>& run, const std::string& name,
                            Issues& issues) {
-  if (std::abs((run.complete - run.goodput).num()) <= kFirstOrderError) return;
-  const double five = std::max(0.0, run.goodput.num()), off = std::abs(run.complete.num() - five);
+  const double off = std::abs((run.complete - run.goodput).num());
+  if (off <= kFirstOrderError) return;
   const std::string scenario = name.empty() ? "" : "scenario " + name + ": ";
-  const auto percent = [](double x, int digits) {
-    return detail::rounded(100 * x, std::chars_format::general, digits);
+  const auto percent = [](Count<> x, int digits) {
+    return detail::rounded(100 * x.num(), std::chars_format::general, digits);
   };
+  const bool some = run.goodput.num() > 0;
   detail::ForecastJudge(issues).add(
       f.gpu_mtbf, "gpu_mtbf",
-      scenario + "a crowding of " + percent(run.crowding.num() / 100, 3) + ", a goodput of " +
-          percent(five, 3) + " % by the five terms",
+      scenario + "a crowding of " + detail::rounded(run.crowding.num(), std::chars_format::general, 3) +
+          (some ? ", a goodput of " + percent(run.goodput, 3) + " %" : ", no goodput at all") +
+          " by the five terms",
       "failures-crowd",
-      "leave the five terms within " + percent(kFirstOrderError, 1) +
-          " points of Daly's complete form; they are of first order, this is " + percent(off, 2) + " off",
-      "read Daly's complete form instead, forecast.goodput_complete: " + percent(run.complete.num(), 3) +
-          " %",
+      "leave the five terms within " + percent(Count<>{kFirstOrderError}, 1) +
+          " points of Daly's complete form; they are of first order" +
+          (some ? ", this is " + percent(Count<>{off}, 2) + " off" : ""),
+      "read Daly's complete form instead, forecast.goodput_complete: " + percent(run.complete, 3) + " %",
       Severity::Warning);
 }
 
