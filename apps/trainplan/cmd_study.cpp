@@ -87,9 +87,9 @@ void add_told(const Issues& from, const StudyOptions& options, Issues& to) {
     if (issue.rule == "not-found" && issue.pointer == "RUN") {
       const std::string topic(options.topic->id);
       issue.pointer = "FILE";
-      issue.must = "be a file of inputs of study " + topic +
-                   ", a run file, or a shipped config of configs/studies or configs/runs";
-      issue.hint = "see trainplan study " + topic + " --help, or trainplan list studies";
+      issue.must =
+          "be a file of inputs of study " + topic + ", a run file, or a shipped config of configs/runs";
+      issue.hint = "see trainplan study " + topic + " --help, or trainplan list runs";
     }
     to.add(std::move(issue));
   }
