@@ -26,7 +26,7 @@ inline constexpr Formula other_mtbf{
     "other_mtbf", "mean time between events of one kind, out of those of two",
     Source{"identity", "rates subtract"},
     std::array{Arg{"joint", "M_all", "mean time between events of both kinds, below M_1", 1e-9},
-               Arg{"one", "M_1", "mean time between events of the other kind", 1e-9}},
+               Arg{"one", "M_1", "mean time between events of the other kind", 1e-6}},
     []<class N>(Seconds<N> joint, Seconds<N> one) { return joint * one / (one - joint); }};
 
 inline constexpr Formula goodput_less{
