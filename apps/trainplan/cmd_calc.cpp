@@ -11,6 +11,7 @@
 #include "formulas.hpp"
 #include "output.hpp"
 #include "trainplan/catalog/catalog.hpp"
+#include "trainplan/catalog/never.hpp"
 #include "trainplan/io/suggest.hpp"
 #include "trainplan/io/units.hpp"
 #include "trainplan/render/render.hpp"
@@ -130,6 +131,15 @@ int worked_out(const CatalogEntry& entry, const std::vector<double>& values, con
   Explain rec;
   entry.explain(rec, values);
   const LineItem& item = *rec.ledger().find(entry.id);
+  const std::string_view never = never_text(entry.id);
+  if (std::isfinite(item.value) && item.value <= 0 && !never.empty()) {
+    issues.add({.rule = "never",
+                .pointer = std::string(entry.id),
+                .got = item.value < 0 ? "a result below zero" : "a result of zero",
+                .must = std::string(never),
+                .hint = formula_card(entry).example});
+    return emit(issues, output);
+  }
   if (std::isfinite(item.value)) return emit(calc_report(entry, rec.ledger(), item), output);
   issues.add({.rule = "not-finite",
               .pointer = std::string(entry.id),

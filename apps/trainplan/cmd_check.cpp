@@ -23,7 +23,7 @@ void add_promises(const Question& question, const Trial& t, std::vector<Gate>& g
   if (!spec.deadline && !spec.budget) return;
   const auto answer = answer_of(question, t, spec, issues);
   if (!answer) return;
-  for (Gate& gate : promise_gates(*answer, spec)) gates.push_back(std::move(gate));
+  for (Gate& gate : promise_gates(t, *answer, spec)) gates.push_back(std::move(gate));
 }
 
 void add_all(const Issues& from, Issues& to) {

@@ -50,6 +50,7 @@ ForecastLimits limits_of(const ForecastAnswer& a, const Trial& t, const Question
   const Figure& price = a.first().figures.price;
   if (spec.budget && price.known && price.value > 0)
     out.budget = budget_answer(a.plan, a.first(), spec.budget->value);
+  if (t.problem.recipe.confidence) hold_worse_end(at_worse_end(t, a), out);
   return out;
 }
 

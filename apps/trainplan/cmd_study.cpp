@@ -81,11 +81,27 @@ std::size_t read_words(const StudyOptions& options, Given& given, Issues& issues
   return read;
 }
 
+/// A single word names a file of inputs or a run; what is not found is neither.
+void add_told(const Issues& from, const StudyOptions& options, Issues& to) {
+  for (Issue issue : from.all()) {
+    if (issue.rule == "not-found" && issue.pointer == "RUN") {
+      const std::string topic(options.topic->id);
+      issue.pointer = "FILE";
+      issue.must =
+          "be a file of inputs of study " + topic + ", a run file, or a shipped config of configs/runs";
+      issue.hint = "see trainplan study " + topic + " --help, or trainplan list runs";
+    }
+    to.add(std::move(issue));
+  }
+}
+
 void read_inputs(const StudyOptions& options, Asked& asked, Issues& issues) {
   const auto& words = options.run.words;
   std::span<const Field* const> said{};  // by words, without their options
   if (names_a_run(options)) {
-    asked.question = Question::load(words, options.run, issues);
+    Issues told;
+    asked.question = Question::load(words, options.run, told);
+    add_told(told, options, issues);
     if (asked.question && !issues.has_errors()) asked.derivation = asked.question->answer(issues);
   } else {
     refuse_run_fields(without_inputs(options), issues,

@@ -41,6 +41,14 @@ std::string whole_name(const CLI::App& command) {
   return above == nullptr ? command.get_name() : whole_name(*above) + " " + command.get_name();
 }
 
+/// "checkpoint, reshard or failures".
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return out;
+}
+
 /// Every word that nothing on the command line takes, each with the name that it may stand for.
 Issues unexpected_words(const CLI::App& app) {
   const CLI::App& command = command_given(app);
@@ -55,7 +63,9 @@ Issues unexpected_words(const CLI::App& app) {
     const std::string_view near = nearest(word.substr(0, word.find('=')), views);
     Issue issue{.rule = "usage", .pointer = word, .must = "be an argument of " + name};
     if (option) issue.must = "be an option of " + name;
-    if (!option && asks_command) issue.must = "be a command of " + name;
+    if (!option && asks_command)
+      issue.must = command.get_parent() == nullptr ? "be a command of " + name
+                                                   : "be a topic of " + name + ": " + listed(known);
     issue.hint = near.empty() ? "see " + name + " --help" : "did you mean \"" + std::string(near) + "\"?";
     issues.add(std::move(issue));
   }

@@ -174,7 +174,7 @@ std::string value_text(Value value) {
     case Unit::Traffic: return bytes_text(v, kDecimal);
     case Unit::Time: return time_text(v);
     case Unit::StepTime: return step_time_text(v);
-    case Unit::Days: return joined(significant(v / kDay, 3), "", "days");
+    case Unit::Days: return joined(significant(v / kDay, 3), "", v == kDay ? "day" : "days");
     case Unit::Share: return share_text(v);
     case Unit::FineShare: return joined(significant(100 * v, 3), "", "%");
     case Unit::Points: return points_text(100 * v) + " points";

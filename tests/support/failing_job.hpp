@@ -3,14 +3,20 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <random>
 
 namespace failing_job {
 
-/// Seconds. A failed save is lost with its interval; a failed recovery begins again with noticing.
+/// Seconds. A failed save is lost with its interval; a failed recovery begins again with noticing. repair:
+/// how long a node is away after a failure, nothing where nodes are at hand; without a spare the job waits,
+/// and nothing fails meanwhile.
 struct Job {
   double mtbf = 0, save = 0, interval = 0, detect = 0, restart = 0, load = 0;
+  double repair = 0;
+  std::size_t spares = 0;
 };
 
 struct Seen {
@@ -21,11 +27,20 @@ class Simulation {
   Job job_;
   std::mt19937_64 random_;
   double now_ = 0, failure_ = 0;
+  std::deque<double> away_;  // when each node in repair is back, in order: all take as long
 
   /// Wall-clock time of the next failure after this one; the same on every standard library.
   void draw() {
     const double u = (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53;
     failure_ = now_ - job_.mtbf * std::log(u);
+  }
+  /// A node goes into repair; the job waits for the first to come back when more are away than there are
+  /// spares.
+  void replace_node() {
+    if (job_.repair <= 0) return;
+    while (!away_.empty() && away_.front() <= now_) away_.pop_front();
+    away_.push_back(now_ + job_.repair);
+    if (away_.size() > job_.spares) now_ = away_.front();
   }
   /// Whether so much time passes without a failure; else the clock stops at the failure.
   bool passes(double time) {
@@ -34,6 +49,7 @@ class Simulation {
       return true;
     }
     now_ = failure_;
+    replace_node();
     draw();
     return false;
   }

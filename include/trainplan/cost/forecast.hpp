@@ -21,19 +21,17 @@ inline constexpr std::size_t kRunLosses = 8;
 inline constexpr std::array<RunLoss, kRunLosses> kAllRunLosses{
     RunLoss::Saving,   RunLoss::Detect, RunLoss::Restart,     RunLoss::Load,
     RunLoss::Rollback, RunLoss::Lag,    RunLoss::Replacement, RunLoss::Spikes};
-inline constexpr std::array<std::string_view, kRunLosses> kRunLossNames{
-    "saving", "detect", "restart", "load", "rollback", "lag", "replacement", "spikes"};
 constexpr std::size_t index_of(RunLoss l) { return static_cast<std::size_t>(l); }
-constexpr std::string_view name_of(RunLoss l) { return kRunLossNames[index_of(l)]; }
 
-/// share in RunLoss order. fixed: share lost whatever the interval is, fixed_time: of one failure. least: the
-/// shortest interval that there can be. complete: goodput of Daly's complete form, and the calendar time by
-/// it, with a token budget. finishes: the goodput is above 0; what comes after it only then, money and energy
-/// where their inputs are known.
+/// share in RunLoss order. running: share of the time that the job does not wait for a node; it fails then
+/// alone, so that mtbf, joint and what follows from them are of that time. fixed: share of it lost whatever
+/// the interval is, fixed_time: of one failure. least: the shortest interval that there can be. complete:
+/// goodput of Daly's complete form, and the calendar time by it, with a token budget. finishes: the goodput
+/// is above 0; what comes after it only then, money and energy where their inputs are known.
 template <class N>
 struct LongRun : RunWork<N> {
   Seconds<N> mtbf, joint, fixed_time, least, young, best, interval;
-  Count<N> fixed, goodput, crowding, complete, overhead{};
+  Count<N> running{N(1.0)}, fixed, goodput, crowding, complete, overhead{};
   Seconds<N> complete_calendar{};
   std::array<Count<N>, kRunLosses> share{};
   bool finishes = false;
@@ -60,7 +58,30 @@ Seconds<typename R::Num> wait_for_node(R& rec, const RunFigures& f, Seconds<type
                    figure<Count<N>>(rec, "n_spare", "spare nodes", f.spares));
 }
 
-/// Terms that the five of the goodput lack, as shares of the wall-clock time.
+/// A share of the time that the job runs, as one of all time.
+inline constexpr std::array<Item, kRunLosses> kOfAllTime{
+    Item{},
+    Item{"forecast.of_all.detect", "x_d_all", "noticing failures, of all time", {}, Unit::Share},
+    Item{"forecast.of_all.restart", "x_r_all", "restarting, of all time", {}, Unit::Share},
+    Item{"forecast.of_all.load", "x_l_all", "loading the checkpoint, of all time", {}, Unit::Share},
+    Item{"forecast.of_all.rollback", "x_back_all", "computing twice, of all time", {}, Unit::Share},
+    Item{"forecast.of_all.lag", "x_lag_all", "work newer than what is written, of all time", {}, Unit::Share},
+    Item{},
+    Item{"forecast.of_all.spikes", "x_spike_all", "loss spikes, of all time", {}, Unit::Share}};
+
+/// Nothing else is lost while the job waits for a node. Before the share of saving, which follows from the
+/// goodput.
+template <Recorder R>
+void shares_of_all_time(R& rec, LongRun<typename R::Num>& run) {
+  for (const RunLoss loss : kAllRunLosses) {
+    auto& share = run.share[index_of(loss)];
+    if (value_of(share) > 0) share = rec.item(kOfAllTime[index_of(loss)], share * run.running);
+  }
+  run.share[index_of(RunLoss::Replacement)] = rec.item(
+      {"forecast.share.replacement", "x_node", "waiting for a node", {}, Unit::Share}, 1.0 - run.running);
+}
+
+/// Terms that the five of the goodput lack, as shares of the time that the job runs.
 template <class N>
 struct FurtherLosses {
   Sum<Count<N>> fixed, all;  // all: at the interval
@@ -129,15 +150,19 @@ void intervals_of_run(R& rec, const RunFigures& f, LongRun<typename R::Num>& run
           : rec.item({"forecast.interval", "tau", "interval between saves, Young's"}, 1.0 * run.young);
 }
 
-/// The five terms, then what else is lost.
+/// The five terms, then what else is lost, then the wait for nodes.
 template <Recorder R>
-Count<typename R::Num> goodput_at(R& rec, const Item& item, const Item& five,
-                                  const LongRun<typename R::Num>& run, const Recovery<typename R::Num>& r,
-                                  Seconds<typename R::Num> tau, const Sum<Count<typename R::Num>>& further) {
-  const auto of_five =
-      rec.apply(goodput, further.empty() ? item : five, run.stop, tau, run.mtbf, r.detect, r.restart, r.load);
-  if (further.empty()) return of_five;
-  return rec.apply(goodput_less, item, of_five, further.total(), run.stop, tau);
+void goodput_of_run(R& rec, const RunFigures& f, const Recovery<typename R::Num>& r,
+                    const Sum<Count<typename R::Num>>& further, LongRun<typename R::Num>& run) {
+  constexpr Item kGoodput{"forecast.goodput", "G_p", "goodput", {}, Unit::Share},
+      kFive{"forecast.goodput_five", "G_5", "goodput of the five terms"},
+      kRunning{"forecast.goodput_running", "G_run", "goodput while no node is waited for"};
+  const Item& before = f.repair.known ? kRunning : kGoodput;
+  run.goodput = rec.apply(goodput, further.empty() ? before : kFive, run.stop, run.interval, run.mtbf,
+                          r.detect, r.restart, r.load);
+  if (!further.empty())
+    run.goodput = rec.apply(goodput_less, before, run.goodput, further.total(), run.stop, run.interval);
+  if (f.repair.known) run.goodput = rec.item(kGoodput, run.goodput * run.running);
 }
 
 template <Recorder R>
@@ -190,9 +215,12 @@ template <Recorder R>
 void complete_run(R& rec, const PlannedRun& p, const RunFigures& f, LongRun<typename R::Num>& run) {
   run.crowding = rec.apply(crowding, {"forecast.crowding", "x_crowd", ""}, run.stop, run.interval, run.joint,
                            run.fixed_time);
-  run.complete =
-      rec.apply(retry_goodput, {"forecast.goodput_complete", "G_c", "goodput of Daly's complete form"},
-                run.stop, run.interval, run.joint, run.fixed_time);
+  constexpr Item kComplete{
+      "forecast.goodput_complete", "G_c", "goodput of Daly's complete form", {}, Unit::Share},
+      kRunning{"forecast.goodput_retried", "G_c_run", "Daly's complete form while no node is waited for"};
+  run.complete = rec.apply(retry_goodput, f.repair.known ? kRunning : kComplete, run.stop, run.interval,
+                           run.joint, run.fixed_time);
+  if (f.repair.known) run.complete = rec.item(kComplete, run.complete * run.running);
   if (!p.tokens || value_of(run.complete) <= 0) return;
   const auto overhead = rec.apply(
       goodput_overhead, {"forecast.overhead_complete", "x_over_c", "overhead, complete form"}, run.complete);
@@ -200,6 +228,47 @@ void complete_run(R& rec, const PlannedRun& p, const RunFigures& f, LongRun<type
       rec.apply(finish_time, {"forecast.calendar_complete", "T_cal_c", "calendar time, complete form"},
                 figure<Seconds<typename R::Num>>(rec, "T_0", "planned stops", f.planned_stop), run.steps,
                 run.step, overhead);
+}
+
+/// What is lost beside the five terms and whatever the interval; with spikes, failures and they strike
+/// together.
+template <Recorder R>
+FurtherLosses<typename R::Num> fixed_losses(R& rec, const RunFigures& f, const Recovery<typename R::Num>& r,
+                                            LongRun<typename R::Num>& run) {
+  using N = typename R::Num;
+  FurtherLosses<N> out;
+  if (f.saving == Saving::Async) {
+    const auto lag = rec.apply(
+        failure_share, {"forecast.share.lag", "x_lag", "work newer than what is written"}, run.lag, run.mtbf);
+    run.share[index_of(RunLoss::Lag)] = lag;
+    out.fixed.add(lag);
+    out.all.add(lag);
+  }
+  run.joint = run.mtbf;
+  if (f.spike_every.known) {
+    run.joint =
+        rec.apply(joint_mtbf, {"forecast.joint_mtbf", "M_all", "time between failures and spikes"}, run.mtbf,
+                  figure<Seconds<N>>(rec, "M_spike", "time between loss spikes", f.spike_every));
+    const auto none = rec.template in<Count<N>>({"tau_0", "no interval", "whatever the interval"}, 0);
+    out.fixed.add(spike_loss(rec, kSpikesAtLeast, f, run.step, r, none));
+  }
+  run.fixed = rec.item({"forecast.fixed", "x_fix", "share lost whatever the interval", {}, Unit::Share},
+                       out.fixed.empty() ? run.fixed : run.fixed + out.fixed.total());
+  run.fixed_time =
+      rec.item({"forecast.fixed_time", "T_fix", "time that a failure costs whatever the interval"},
+               run.fixed * run.joint);
+  return out;
+}
+
+/// What a spike costs at the interval of the run.
+template <Recorder R>
+void add_spikes(R& rec, const RunFigures& f, const Recovery<typename R::Num>& r,
+                LongRun<typename R::Num>& run, FurtherLosses<typename R::Num>& further) {
+  const auto steps = rec.apply(periods_in_time, {"forecast.interval_steps", "tau_n", "steps of an interval"},
+                               run.interval, run.step);
+  const auto x = spike_loss(rec, kSpikes, f, run.step, r, steps);
+  run.share[index_of(RunLoss::Spikes)] = x;
+  further.all.add(x);
 }
 
 }  // namespace detail
@@ -213,47 +282,17 @@ LongRun<typename R::Num> long_run(R& rec, const PlannedRun& p, const RunFigures&
   run.mtbf = rec.apply(cluster_mtbf, {"forecast.mtbf", "M", ""},
                        figure<Seconds<N>>(rec, "M_gpu", "mean time between failures of one GPU", f.gpu_mtbf),
                        run.gpus);
-  const auto r = detail::recovery_of_run(rec, f, run);
-  detail::FurtherLosses<N> further;
-  const auto add = [&](RunLoss loss, const Item& item, Seconds<N> time) {
-    const auto x = rec.apply(failure_share, item, time, run.mtbf);
-    run.share[index_of(loss)] = x;
-    further.fixed.add(x);
-    further.all.add(x);
-  };
-  if (f.saving == Saving::Async)
-    add(RunLoss::Lag, {"forecast.share.lag", "x_lag", "work newer than what is written"}, run.lag);
   if (f.repair.known)
-    add(RunLoss::Replacement, {"forecast.share.replacement", "x_node", "waiting for a node"},
-        detail::wait_for_node(rec, f, run.mtbf));
-  run.joint = run.mtbf;
-  const bool spikes = f.spike_every.known;
-  if (spikes) {
-    run.joint =
-        rec.apply(joint_mtbf, {"forecast.joint_mtbf", "M_all", "time between failures and spikes"}, run.mtbf,
-                  figure<Seconds<N>>(rec, "M_spike", "time between loss spikes", f.spike_every));
-    const auto none = rec.template in<Count<N>>({"tau_0", "no interval", "whatever the interval"}, 0);
-    further.fixed.add(detail::spike_loss(rec, detail::kSpikesAtLeast, f, run.step, r, none));
-  }
-  run.fixed = rec.item({"forecast.fixed", "x_fix", "share lost whatever the interval", {}, Unit::Share},
-                       further.fixed.empty() ? run.fixed : run.fixed + further.fixed.total());
-  run.fixed_time =
-      rec.item({"forecast.fixed_time", "T_fix", "time that a failure costs whatever the interval"},
-               run.fixed * run.joint);
+    run.running = rec.apply(running_share, {"forecast.running", "x_run", ""},
+                            detail::wait_for_node(rec, f, run.mtbf), run.mtbf);
+  const auto r = detail::recovery_of_run(rec, f, run);
+  auto further = detail::fixed_losses(rec, f, r, run);
   detail::intervals_of_run(rec, f, run);
-  if (spikes) {
-    const auto steps =
-        rec.apply(periods_in_time, {"forecast.interval_steps", "tau_n", "steps of an interval"}, run.interval,
-                  run.step);
-    const auto x = detail::spike_loss(rec, detail::kSpikes, f, run.step, r, steps);
-    run.share[index_of(RunLoss::Spikes)] = x;
-    further.all.add(x);
-  }
-  run.goodput = detail::goodput_at(rec, {"forecast.goodput", "G_p", "goodput"},
-                                   {"forecast.goodput_five", "G_5", "goodput of the five terms"}, run, r,
-                                   run.interval, further.all);
+  if (f.spike_every.known) detail::add_spikes(rec, f, r, run, further);
+  detail::goodput_of_run(rec, f, r, further.all, run);
   run.share[index_of(RunLoss::Rollback)] = rec.apply(
       rollback_share, {"forecast.share.rollback", "x_back", "computing twice"}, run.interval, run.mtbf);
+  if (f.repair.known) detail::shares_of_all_time(rec, run);
   detail::complete_run(rec, p, f, run);
   run.finishes = value_of(run.goodput) > 0;
   run.share[index_of(RunLoss::Saving)] = rec.apply(
@@ -272,11 +311,13 @@ inline LongRun<double> evaluate_run(const PlannedRun& p, RunFigures f, double in
   return evaluate_run(p, f);
 }
 
-/// What takes most time of a run beside saving.
+/// What takes most time of a run beside saving, and beside waiting for nodes: that alone stops no run.
 inline RunLoss largest_loss(const LongRun<double>& run) {
   RunLoss out = RunLoss::Rollback;
   for (const RunLoss loss : kAllRunLosses)
-    if (loss != RunLoss::Saving && run.share[index_of(loss)] > run.share[index_of(out)]) out = loss;
+    if (loss != RunLoss::Saving && loss != RunLoss::Replacement &&
+        run.share[index_of(loss)] > run.share[index_of(out)])
+      out = loss;
   return out;
 }
 

@@ -134,19 +134,28 @@ inline void judge_run(const PlannedRun& p, const RunFigures& f, const std::vecto
             "h, or fewer GPUs");
 }
 
-/// Where failures crowd, the five terms are too low. `name` of the scenario, if there are several.
+/// Where failures crowd, the five terms leave Daly's complete form. `name` of the scenario, if there are
+/// several.
 inline void judge_crowding(const RunFigures& f, const LongRun<double>& run, const std::string& name,
                            Issues& issues) {
-  if (run.crowding.num() <= kFewFailures) return;
+  const double off = std::abs((run.complete - run.goodput).num());
+  if (off <= kFirstOrderError) return;
   const std::string scenario = name.empty() ? "" : "scenario " + name + ": ";
-  const std::string share = detail::rounded(100 * run.complete.num(), std::chars_format::general, 3);
+  const auto percent = [](Count<> x, int digits) {
+    return detail::rounded(100 * x.num(), std::chars_format::general, digits);
+  };
+  const bool some = run.goodput.num() > 0;
   detail::ForecastJudge(issues).add(
       f.gpu_mtbf, "gpu_mtbf",
-      scenario + "a crowding of " + detail::rounded(run.crowding.num(), std::chars_format::general, 3),
+      scenario + "a crowding of " + detail::rounded(run.crowding.num(), std::chars_format::general, 3) +
+          (some ? ", a goodput of " + percent(run.goodput, 3) + " %" : ", no goodput at all") +
+          " by the five terms",
       "failures-crowd",
-      "leave an interval, its save and a recovery at most " + shown(kFewFailures) +
-          " of the time between failures; beyond, the five terms of the goodput are too low",
-      "read Daly's complete form instead, forecast.goodput_complete: " + share + " %", Severity::Warning);
+      "leave the five terms within " + percent(Count<>{kFirstOrderError}, 1) +
+          " points of Daly's complete form; they are of first order" +
+          (some ? ", this is " + percent(Count<>{off}, 2) + " off" : ""),
+      "read Daly's complete form instead, forecast.goodput_complete: " + percent(run.complete, 3) + " %",
+      Severity::Warning);
 }
 
 }  // namespace trainplan

@@ -18,13 +18,14 @@ inline constexpr Formula restart_interval{
 
 inline constexpr Formula daly_interval{
     "daly_interval", "checkpoint interval, higher order",
-    Source{"daly-2006", "equation 37, for delta below 2 M; beyond, the interval is M"},
-    std::array{Arg{"delta", "delta", "time that one save costs; below 2 M"},
+    Source{"daly-2006", "equation 37; M from a delta of 2 M on, where floor(min(delta/(2M), 1)) is 1"},
+    std::array{Arg{"delta", "delta", "time that one save costs"},
                Arg{"mtbf", "M", "mean time between failures of the job", 1e-9}},
     []<class N>(Seconds<N> delta, Seconds<N> mtbf) {
-      return sqrt(2.0 * delta * mtbf) *
-                 (1.0 + sqrt(delta / (2.0 * mtbf)) / 3.0 + delta / (2.0 * mtbf) / 9.0) -
-             delta;
+      const auto half = delta / (2.0 * mtbf);
+      const auto beyond = floor(min(half, Count<N>{N(1.0)}));
+      return (1.0 - beyond) * (sqrt(2.0 * delta * mtbf) * (1.0 + sqrt(half) / 3.0 + half / 9.0) - delta) +
+             beyond * mtbf;
     }};
 
 inline constexpr Formula retry_interval{
@@ -59,9 +60,9 @@ inline constexpr Formula crowding{
       return (tau + delta + recovery) / mtbf;
     }};
 
-/// Up to this crowding the five terms are within 0.6 points of a simulated job:
-/// docs/howto/forecast-a-long-run.md.
-inline constexpr double kFewFailures = 0.15;
+/// How far the five terms may be from Daly's complete form, which agrees with a simulated job at every rate,
+/// before that is told: docs/howto/forecast-a-long-run.md.
+inline constexpr double kFirstOrderError = 0.006;
 
 namespace detail {
 

@@ -22,6 +22,13 @@ inline constexpr Formula joint_mtbf{
                Arg{"other", "M_2", "mean time between events of the other", 1e-9}},
     []<class N>(Seconds<N> one, Seconds<N> other) { return one * other / (one + other); }};
 
+inline constexpr Formula other_mtbf{
+    "other_mtbf", "mean time between events of one kind, out of those of two",
+    Source{"identity", "rates subtract"},
+    std::array{Arg{"joint", "M_all", "mean time between events of both kinds, below M_1", 1e-9},
+               Arg{"one", "M_1", "mean time between events of the other kind", 1e-6}},
+    []<class N>(Seconds<N> joint, Seconds<N> one) { return joint * one / (one - joint); }};
+
 inline constexpr Formula goodput_less{
     "goodput_less",
     "goodput when a further share of the time is lost",
@@ -99,6 +106,15 @@ inline constexpr Formula replacement_wait{
       return shortage * repair / (spares + 1.0);
     }};
 
+inline constexpr Formula running_share{
+    "running_share",
+    "share of the time that a job does not wait for a node",
+    Source{"erlang-1917", "loss system of the n + 1 nodes that can be away: nothing fails while it waits"},
+    std::array{Arg{"wait", "T_node", "time that a failure waits for a node, on average"},
+               Arg{"mtbf", "M", "mean time between failures of the job while it runs", 1e-9}},
+    []<class N>(Seconds<N> wait, Seconds<N> mtbf) { return mtbf / (mtbf + wait); },
+    Unit::Share};
+
 inline constexpr Formula energy_bound{
     "energy_bound",
     "energy of a run, at most",
@@ -166,8 +182,9 @@ inline constexpr Formula params_for_flops{
     }};
 
 using LongRunFormulas =
-    Chapter<run_steps, last_sequence, joint_mtbf, goodput_less, goodput_overhead, finish_time, step_cap,
-            efficiency_needed, time_regained, spare_shortage, replacement_wait, energy_bound, gpu_token_rate,
-            needed_token_rate, flops_time, gpus_for_time, time_of_money, tokens_in_time, params_for_flops>;
+    Chapter<run_steps, last_sequence, joint_mtbf, other_mtbf, goodput_less, goodput_overhead, finish_time,
+            step_cap, efficiency_needed, time_regained, spare_shortage, replacement_wait, running_share,
+            energy_bound, gpu_token_rate, needed_token_rate, flops_time, gpus_for_time, time_of_money,
+            tokens_in_time, params_for_flops>;
 
 }  // namespace trainplan

@@ -12,16 +12,17 @@
 
 namespace trainplan {
 
-/// Of a plan's ledger, in base units. data_behind and used as in CommCost; host_link may be unknown.
+/// Of a plan's ledger, in base units. params: those that a token visits. data_behind and used as in CommCost;
+/// host_link may be unknown.
 struct PlannedRun {
-  double ideal = 0, step = 0, straggler = 0, exposed = 0, mfu = 0;
+  double params = 0, ideal = 0, step = 0, straggler = 0, exposed = 0, mfu = 0;
   std::string ideal_id;
   double tokens_per_step = 0, checkpoint = 0, per_gpu = 0, layers = 0, micro_batches = 0;
   std::array<double, 4> data_behind{};
   std::array<bool, 4> used{};
   DataOverlap overlap{};
   double nodes = 0, gpus_per_node = 0;
-  Figure peak, tdp, host_link;
+  Figure tdp, host_link;
   std::optional<double> tokens;
 
   double gpus() const { return nodes * gpus_per_node; }

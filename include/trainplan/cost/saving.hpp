@@ -17,13 +17,13 @@ inline constexpr Formula sharded_write_time{
 
 inline constexpr Formula retained_bytes{
     "retained_bytes",
-    "storage that checkpoints take after a time",
-    Source{"identity", "the newest few, and one for each long interval"},
+    "storage that checkpoints take after a time, each counted once",
+    Source{"identity", "the newest few, and one for each long interval that is older than they are"},
     std::array{Arg{"bytes", "K", "checkpoint"}, Arg{"last", "n_last", "newest checkpoints that are kept"},
-               Arg{"time", "T", "wall-clock time"},
+               Arg{"time", "T", "wall-clock time"}, Arg{"tau", "tau", "interval between saves", 1e-9},
                Arg{"every", "tau_keep", "interval from which one is kept for good", 1e-9}},
-    []<class N>(Bytes<N> bytes, Count<N> last, Seconds<N> time, Seconds<N> every) {
-      return bytes * (floor(time / every) + last);
+    []<class N>(Bytes<N> bytes, Count<N> last, Seconds<N> time, Seconds<N> tau, Seconds<N> every) {
+      return bytes * (last + floor(positive(floor(time / tau) - last) * tau / every));
     },
     Unit::Traffic};
 

@@ -81,8 +81,17 @@ inline constexpr Formula causal_pairs{
     std::array{Arg{"s", "s", "sequence length"}},
     []<class N>(Tokens<N> s) { return as<kCount>(s) * (as<kCount>(s) + 1.0) / 2.0; }};
 
+inline constexpr Formula cut_pairs{
+    "cut_pairs", "pairs of positions of a document that is cut into sequences",
+    Source{"vaswani-2017", "section 3.2.3: whole sequences and a rest, each s (s + 1) / 2"},
+    std::array{Arg{"length", "s_i", "length of the document"}, Arg{"s", "s", "sequence length", 1}},
+    []<class N>(Tokens<N> length, Tokens<N> s) {
+      const auto whole = floor(length / s);
+      return whole * causal_pairs(s) + causal_pairs(length - whole * s);
+    }};
+
 using SupplyFormulas =
     Chapter<sequence_demand, deadline_demand, token_traffic, worker_supply, workers_needed, prefetch_depth,
-            refill_time, spare_supply, skipped_batches, tokens_to_fill, causal_pairs>;
+            refill_time, spare_supply, skipped_batches, tokens_to_fill, causal_pairs, cut_pairs>;
 
 }  // namespace trainplan

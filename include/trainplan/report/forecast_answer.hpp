@@ -32,13 +32,13 @@ inline PlannedRun planned_run(const Trial& t, const Ledger& ledger) {
   p.checkpoint = value("checkpoint.bytes");
   p.per_gpu = value("checkpoint.per_gpu");
   p.layers = t.cost.memory.params.blocks.num();
+  p.params = value(ledger.find("params.active") != nullptr ? "params.active" : "params.total");
   p.micro_batches = t.cost.memory.activations.micro_batches.num();
   for (std::size_t i = 0; i < p.data_behind.size(); ++i) p.data_behind[i] = t.cost.comm.data_behind[i].num();
   p.used = t.cost.comm.used;
   p.overlap = data_overlap(t.problem.recipe);
   p.nodes = static_cast<double>(c.nodes);
   p.gpus_per_node = static_cast<double>(c.gpus_per_node);
-  p.peak = c.accelerator.bf16_dense;
   p.tdp = c.accelerator.tdp;
   p.host_link = c.host_link;
   p.tokens = t.problem.recipe.tokens;
@@ -81,13 +81,14 @@ struct LeverRow {
   double all_goodput = 0, all_time = 0, all_money = 0;
 };
 
-/// GPU time of a day: what the shorter rollback or the fewer saves give back, what the others take.
+/// GPU time of a day, first order: what the shorter rollback or the fewer saves give back, what the others
+/// take. by_goodput: what the change of the goodput gives back.
 struct IntervalChange {
-  double interval = 0, gross = 0, taken = 0, net = 0, goodput = 0;
+  double interval = 0, gross = 0, taken = 0, net = 0, goodput = 0, by_goodput = 0;
   std::string name;
 };
 
-/// A failure noticed sooner.
+/// A failure noticed sooner. Of a day, and the goodput, only where the failure rate is known.
 struct AlarmRow {
   double detect = 0, gpu_time = 0, gpu_time_of_day = 0, money = 0, money_of_day = 0, goodput = 0;
 };
@@ -109,7 +110,31 @@ struct ForecastAnswer {
   bool finishes() const { return known() && first().run->finishes; }
 };
 
+/// The same where the step is at the worse end of its range; as it is without a confidence.
+inline ForecastAnswer at_worse_end(const Trial& t, ForecastAnswer a) {
+  if (!t.problem.recipe.confidence) return a;
+  const double ratio = t.cost.range.time_high.num() / t.cost.step.step.num();
+  a.plan.step *= ratio;
+  a.plan.mfu /= ratio;
+  ScenarioRun& s = a.scenarios.front();
+  Eval rec;
+  run_work(rec, a.plan, s.figures, s.work);
+  if (s.run) s.run = evaluate_run(a.plan, s.figures);
+  return a;
+}
+
 namespace detail {
+
+/// The run with another efficiency of its compute; waits that are given beside it stay.
+inline void set_efficiency(PlannedRun& p, RunFigures& f, double to) {
+  if (f.efficiency.known) {
+    f.efficiency.value = to;
+    return;
+  }
+  const double waits = f.straggler_wait.known ? p.straggler : 0;
+  p.step = (p.step - waits) * (p.mfu / to) + waits;
+  p.mfu = to;
+}
 
 inline double goodput_of(const PlannedRun& p, const RunFigures& f, double interval) {
   return evaluate_run(p, f, interval).goodput.num();
@@ -151,12 +176,12 @@ inline std::vector<IntervalRow> interval_rows(const PlannedRun& p, const Scenari
     rows.push_back({std::move(id), std::move(method), std::move(note), tau.num(),
                     std::max(1.0, std::round((tau / run.step).num())), at.goodput.num(), at.complete.num()});
   };
-  const bool valid = run.stop.num() < 2 * run.joint.num();
+  const bool rare = run.stop.num() < 2 * run.joint.num();
   row("young", "Young, first order", young_interval(run.stop, run.joint), "sqrt(2 delta M)");
   row("restart", "first order, recovery beside it", restart_interval(run.stop, run.joint, recovery),
       "sqrt(2 delta (M + R)) - delta");
-  row("daly", "Daly, higher order", valid ? daly_interval(run.stop, run.joint) : run.joint,
-      valid ? "delta subtracted" : "a save takes 2 M and more: M");
+  row("daly", "Daly, higher order", daly_interval(run.stop, run.joint),
+      rare ? "delta subtracted" : "a save takes 2 M and more: M");
   row("retry", "Poisson failures, retried", retry_interval(run.stop, run.joint),
       "y - 1 + exp(-y - delta/M) = 0");
   row("best", "exact, of this goodput", run.best, "zero of its derivative");
@@ -168,7 +193,7 @@ inline std::vector<FlatBand> flat_bands(const ScenarioRun& s) {
   std::vector<FlatBand> out;
   const LongRun<double>& run = *s.run;
   for (const double points : {0.001, 0.005}) {
-    const Count<> g{s.best_goodput - points};
+    const Count<> g = Count<>{s.best_goodput - points} / run.running;
     if (g.num() <= 0 || run.fixed.num() >= 1) continue;
     out.push_back({points, std::max(flat_low(run.stop, run.joint, run.fixed, g), run.least).num(),
                    flat_high(run.stop, run.joint, run.fixed, g).num()});
@@ -194,15 +219,17 @@ inline std::vector<IntervalChange> interval_changes(const PlannedRun& p, const S
   std::vector<IntervalChange> out;
   const LongRun<double>& run = *s.run;
   const Seconds<> day{86400};
-  const auto share = [&](Count<> x) { return share_of_gpu_time(x, day, run.gpus).num(); };
+  // Saves and failures are of the time that the job runs.
+  const auto share = [&](Count<> x) { return share_of_gpu_time(x, day * run.running, run.gpus).num(); };
   const auto change = [&](std::string name, Seconds<> to) {
     const Seconds<> from = run.interval;
     const double back = share(rollback_share(from, run.joint) - rollback_share(to, run.joint)),
                  net = share(interval_waste(run.stop, from, run.joint) -
                              interval_waste(run.stop, to, run.joint)),
                  saves = net - back;
-    out.push_back({to.num(), std::max(back, saves), std::max(0.0, -std::min(back, saves)), net,
-                   goodput_of(p, s.figures, to.num()), std::move(name)});
+    const Count<> g{goodput_of(p, s.figures, to.num())};
+    out.push_back({to.num(), std::max(back, saves), std::max(0.0, -std::min(back, saves)), net, g.num(),
+                   share_of_gpu_time(g - run.goodput, day, run.gpus).num(), std::move(name)});
   };
   for (std::size_t i = 1; i < said.size(); ++i) change("as named", Seconds<>{said[i].value});
   if (!said.empty()) change("Young's", run.young);
@@ -213,21 +240,21 @@ inline std::vector<IntervalChange> interval_changes(const PlannedRun& p, const S
 inline std::vector<AlarmRow> alarm_rows(const PlannedRun& p, const ScenarioRun& s,
                                         const std::vector<Figure>& detect) {
   std::vector<AlarmRow> out;
-  const LongRun<double>& run = *s.run;
   const Seconds<> day{86400};
+  if (!s.figures.detect.known) return out;
   for (std::size_t i = 1; i < detect.size(); ++i) {
     const Seconds<> each = time_saved(Seconds<>{s.figures.detect.value}, Seconds<>{detect[i].value});
-    const Seconds<> of_day = incident_time(each, day, run.mtbf);
     RunFigures f = s.figures;
     f.detect = detect[i];
+    const UsdPerSec<> price{f.price.known ? f.price.value : 0};
     AlarmRow row{.detect = detect[i].value,
-                 .gpu_time = gpu_time(each, run.held).num(),
-                 .gpu_time_of_day = gpu_time(of_day, run.held).num(),
-                 .goodput = evaluate_run(p, f).goodput.num()};
-    if (f.price.known) {
-      const UsdPerSec<> price{f.price.value};
-      row.money = cost_of_time(each, run.held, price).num();
-      row.money_of_day = cost_of_time(of_day, run.held, price).num();
+                 .gpu_time = gpu_time(each, s.work.held).num(),
+                 .money = cost_of_time(each, s.work.held, price).num()};
+    if (s.run) {
+      const Seconds<> of_day = incident_time(each, day * s.run->running, s.run->mtbf);
+      row.gpu_time_of_day = gpu_time(of_day, s.work.held).num();
+      row.money_of_day = cost_of_time(of_day, s.work.held, price).num();
+      row.goodput = evaluate_run(p, f).goodput.num();
     }
     out.push_back(row);
   }

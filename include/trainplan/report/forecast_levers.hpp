@@ -43,13 +43,7 @@ inline Pulled pulled(const LongRun<double>& base, const RunFigures& f0, const Pl
 /// A point more of what the plan's compute reaches.
 inline void pull_point(PlannedRun& p, RunFigures& f) {
   constexpr double kPoint = 0.01;
-  if (f.efficiency.known) {
-    f.efficiency.value = std::min(1.0, f.efficiency.value + kPoint);
-    return;
-  }
-  const double more = std::min(1.0, p.mfu + kPoint);
-  p.step *= p.mfu / more;
-  p.mfu = more;
+  set_efficiency(p, f, std::min(1.0, (f.efficiency.known ? f.efficiency.value : p.mfu) + kPoint));
 }
 
 inline void add_time_lever(std::vector<Lever>& out, std::string id, std::string title,
@@ -135,6 +129,7 @@ inline ForecastAnswer answer_forecast(const PlannedRun& plan, const ForecastSpec
   for (const Scenario& s : scenarios) out.scenarios.push_back(detail::scenario_run(plan, spec, &s, cluster));
   if (scenarios.empty()) out.scenarios.push_back(detail::scenario_run(plan, spec, nullptr, cluster));
   const ScenarioRun& first = out.first();
+  out.alarms = detail::alarm_rows(plan, first, spec.detect);
   if (!first.run) return out;
   out.intervals = detail::interval_rows(plan, first);
   out.flat = detail::flat_bands(first);
@@ -142,7 +137,6 @@ inline ForecastAnswer answer_forecast(const PlannedRun& plan, const ForecastSpec
   out.levers = lever_rows(plan, first, target, out.costly_spare);
   out.lever_target = target.name;
   out.changes = detail::interval_changes(plan, first, spec.interval);
-  out.alarms = detail::alarm_rows(plan, first, spec.detect);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainplan/report/forecast_alarms.hpp"
 #include "trainplan/report/forecast_gates.hpp"
 #include "trainplan/report/forecast_levers.hpp"
 #include "trainplan/report/forecast_scenarios.hpp"
@@ -22,10 +23,22 @@ struct ForecastLimits {
   std::vector<Gate> gates;
 };
 
+/// Deadline and budget hold at the worse end of the step too; `worst` is the answer there.
+inline void hold_worse_end(const ForecastAnswer& worst, ForecastLimits& limits) {
+  const LongRun<double>& run = *worst.first().run;
+  if (limits.deadline) {
+    limits.deadline->worst = run.calendar.num();
+    limits.deadline->holds = run.finishes && run.calendar.num() <= limits.deadline->limit;
+  }
+  if (limits.budget) {
+    limits.budget->worst = run.money.num();
+    limits.budget->holds = run.finishes && run.money.num() <= limits.budget->limit;
+  }
+}
+
 namespace detail {
 
-inline Section interval_section(const ForecastAnswer& a) {
-  Section s{"intervals", "How often to save", {}};
+inline Table method_table(const ForecastAnswer& a) {
   Table table{"methods",
               "",
               {{"method", "method"},
@@ -38,7 +51,26 @@ inline Section interval_section(const ForecastAnswer& a) {
   for (const IntervalRow& r : a.intervals)
     table.rows.push_back({r.method, time_value(r.interval), Value{r.steps, Unit::Whole},
                           goodput_cell(r.goodput), goodput_cell(r.complete), r.note});
-  s.blocks.push_back(std::move(table));
+  return table;
+}
+
+inline Table saving_table(const ForecastAnswer& a) {
+  Table table{"savings",
+              "Synchronous against asynchronous, each at its best interval",
+              {{"saving", "saving"},
+               {"stop", "a save stops"},
+               {"lag", "until on storage"},
+               {"interval", "best interval"},
+               {"goodput", "goodput"}},
+              {}};
+  for (const SavingRow& r : a.savings)
+    table.rows.push_back({std::string(name_of(r.saving)), time_value(r.stop), time_value(r.lag),
+                          time_value(r.interval), goodput_cell(r.goodput)});
+  return table;
+}
+
+inline Section interval_section(const ForecastAnswer& a) {
+  Section s{"intervals", "How often to save", {method_table(a)}};
   Notes flat{"flat", {}};
   for (const FlatBand& b : a.flat)
     flat.sentences.push_back({"within ", Value{b.points, Unit::Points}, " of the best from ",
@@ -47,28 +79,18 @@ inline Section interval_section(const ForecastAnswer& a) {
       {"goodput of the five terms; complete: of Daly's complete form, for Poisson "
        "failures that strike saves and recoveries too"});
   s.blocks.push_back(std::move(flat));
+  const auto note = [&](std::string text) { s.blocks.push_back(Notes{"savings_note", {{std::move(text)}}}); };
   if (a.savings.size() < 2) {
-    s.blocks.push_back(Notes{"savings_note",
-                             {{"asynchronous saves are not priced: no link to the host is known; --saving "
-                               "async --copy-time 2s prices them"}}});
+    note(
+        "asynchronous saves are not priced: no link to the host is known; --saving async --copy-time 2s "
+        "prices them");
     return s;
   }
-  Table savings{"savings",
-                "Synchronous against asynchronous, each at its best interval",
-                {{"saving", "saving"},
-                 {"stop", "a save stops"},
-                 {"lag", "until on storage"},
-                 {"interval", "best interval"},
-                 {"goodput", "goodput"}},
-                {}};
-  for (const SavingRow& r : a.savings)
-    savings.rows.push_back({std::string(name_of(r.saving)), time_value(r.stop), time_value(r.lag),
-                            time_value(r.interval), goodput_cell(r.goodput)});
-  s.blocks.push_back(std::move(savings));
+  s.blocks.push_back(saving_table(a));
   if (a.first().own_save)
-    s.blocks.push_back(Notes{"savings_note",
-                             {{"the save time of the scenario counts as a stop in the first row, as a write "
-                               "in the background in the second"}}});
+    note(
+        "the save time of the scenario counts as a stop in the first row, as a write in the background in "
+        "the second");
   return s;
 }
 
@@ -76,45 +98,23 @@ inline Section change_section(const ForecastAnswer& a) {
   const LongRun<double>& run = *a.first().run;
   Section s{"changes", "Another interval", {}};
   Table table{"intervals",
-              "GPU time of a day, first order",
+              "GPU time of a day: saves and rollbacks, first order; by goodput, with what they exclude",
               {{"to", "from it to"},
                {"interval", "interval"},
                {"gross", "gross"},
                {"taken", "taken back"},
                {"net", "net"},
-               {"goodput", "goodput"}},
+               {"goodput", "goodput"},
+               {"by_goodput", "by goodput"}},
               {}};
   const auto gpu = [](double v) { return Cell(Value{v, Unit::GpuTime}); };
   table.rows.push_back({std::string("in force"), time_value(run.interval.num()), Cell{}, Cell{}, Cell{},
-                        goodput_cell(run.goodput.num())});
+                        goodput_cell(run.goodput.num()), Cell{}});
   for (const IntervalChange& c : a.changes)
-    table.rows.push_back(
-        {c.name, time_value(c.interval), gpu(c.gross), gpu(c.taken), gpu(c.net), goodput_cell(c.goodput)});
+    table.rows.push_back({c.name, time_value(c.interval), gpu(c.gross), gpu(c.taken), gpu(c.net),
+                          goodput_cell(c.goodput),
+                          run.finishes && c.goodput > 0 ? gpu(c.by_goodput) : Cell{}});
   s.blocks.push_back(std::move(table));
-  return s;
-}
-
-inline Section alarm_section(const ForecastAnswer& a) {
-  const LongRun<double>& run = *a.first().run;
-  const Figure& price = a.first().figures.price;
-  Section s{"alarms", "Noticing failures sooner", {}};
-  Table table{"alarms",
-              "",
-              {{"detect", "noticed after"},
-               {"per_event", "each failure"},
-               {"money", "worth"},
-               {"per_day", "each day"},
-               {"money_per_day", "worth a day"},
-               {"goodput", "goodput"}},
-              {}};
-  for (const AlarmRow& r : a.alarms)
-    table.rows.push_back({time_value(r.detect), Value{r.gpu_time, Unit::GpuTime}, money_cell(price, r.money),
-                          Value{r.gpu_time_of_day, Unit::GpuTime}, money_cell(price, r.money_of_day),
-                          goodput_cell(r.goodput)});
-  s.blocks.push_back(std::move(table));
-  s.blocks.push_back(Notes{"alarms_note",
-                           {{"against ", time_value(a.first().figures.detect.value), ", at a failure every ",
-                             time_value(run.mtbf.num()), ", the cluster's own"}}});
   return s;
 }
 
@@ -178,9 +178,16 @@ inline Sentence forecast_headline(const ForecastAnswer& a, const ForecastLimits&
   if (!run.finishes) return never_headline(a);
   Sentence s{days_value(run.calendar.num())};
   const auto push = [&](auto part) { s.push_back(std::move(part)); };
+  const auto push_worst = [&](const auto& limit, auto show) {
+    if (!limit.worst) return;
+    push(" (");
+    push(show(*limit.worst));
+    push(" at the worse end of the step)");
+  };
   if (limits.deadline) {
     push(" of ");
     push(days_value(limits.deadline->limit));
+    push_worst(*limits.deadline, days_value);
   }
   push(a.plan.tokens ? ": step " : ", no token budget: step ");
   push(time_value(run.step.num()));
@@ -196,6 +203,7 @@ inline Sentence forecast_headline(const ForecastAnswer& a, const ForecastLimits&
   if (limits.budget && a.plan.tokens) {
     push(" of ");
     push(Value{limits.budget->limit, Unit::Usd});
+    push_worst(*limits.budget, [](double usd) { return Value{usd, Unit::Usd}; });
   }
   return s;
 }

@@ -111,7 +111,7 @@ inline Facts goodput_facts(const ForecastAnswer& a) {
     add("calendar_complete", "calendar time by that", days_value(run.complete_calendar.num()), "",
         "forecast.calendar_complete");
   add("crowding", "crowding of failures", Value{run.crowding.num(), Unit::Count},
-      "of an interval; five terms hold to " + shown(kFewFailures), "forecast.crowding");
+      "interval, save and recovery over the time between failures", "forecast.crowding");
   return out;
 }
 
@@ -205,9 +205,10 @@ inline Section forecast_calendar_section(const ForecastAnswer& a) {
     out.add("money", "money", Value{run.money.num(), Unit::Usd});
   }
   if (a.plan.tdp.known)
-    out.add("energy", "energy, at most", Value{run.energy.num(), Unit::Energy},
+    out.add("energy", f.pue.known ? "energy, at most" : "energy of the GPUs, at most",
+            Value{run.energy.num(), Unit::Energy},
             f.pue.known ? "TDP x PUE of all GPUs held, as if always busy; a bound"
-                        : "TDP of all GPUs held, as if always busy, no PUE given; a bound");
+                        : "TDP of all GPUs held, as if always busy; hosts, network and cooling not in it");
   s.blocks.push_back(std::move(out));
   if (!f.price.known) s.blocks.push_back(Notes{"cost_note", {{"no dollars: no price is known"}}});
   return s;
@@ -234,6 +235,8 @@ inline Section deadline_section(const ForecastAnswer& a, const DeadlineAnswer& d
   out.add("step_cap", "step that it allows", time_value(d.cap), "with the overhead");
   out.add("margin", "left in a step", time_value(d.margin));
   out.add("left", "left of the calendar", days_value(d.left));
+  if (d.worst)
+    out.add("worst", "calendar at the worse end", days_value(*d.worst), "of the step's range; it must hold");
   out.add("holds", "holds", d.holds);
   out.add("efficiency", a.first().figures.efficiency.known ? "least efficiency" : "least MFU",
           or_none(d.efficiency, Unit::Share), d.efficiency ? "all else as it is" : "not even 100 % would do");
@@ -249,12 +252,15 @@ inline Section budget_section(const ForecastAnswer& a, const BudgetAnswer& b) {
   out.add("limit", "budget", Value{b.limit, Unit::Usd});
   if (a.plan.tokens) {
     out.add("left", "left", Value{b.left, Unit::Usd});
+    if (b.worst)
+      out.add("worst", "money at the worse end", Value{*b.worst, Unit::Usd},
+              "of the step's range; it must hold");
     out.add("holds", "holds", b.holds);
   }
   out.add("tokens", "most tokens", Value{b.tokens, Unit::Tokens}, "of this model on these GPUs");
   if (b.params)
     out.add("params", "largest model", Value{*b.params, Unit::Params},
-            "dense, 6 N D FLOPs for the token budget, at the same MFU");
+            "dense, 6 N D FLOPs for the token budget, at the speed of this run");
   s.blocks.push_back(std::move(out));
   return s;
 }

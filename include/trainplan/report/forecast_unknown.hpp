@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "trainplan/report/forecast_alarms.hpp"
 #include "trainplan/report/forecast_limits.hpp"
 #include "trainplan/report/forecast_scenarios.hpp"
 #include "trainplan/report/forecast_sections.hpp"
@@ -15,12 +17,28 @@
 
 namespace trainplan {
 
-/// What is known without a failure rate. least: calendar time without a failure and without a save, and
-/// least_money what it costs, where a price is known.
+/// Calendar time without a failure and without a save, with a token budget, and what it costs, where a price
+/// is known.
+struct LeastRun {
+  std::optional<double> time, money;
+};
+inline LeastRun least_run(const ForecastAnswer& a) {
+  const auto& [figures, work] = std::tie(a.first().figures, a.first().work);
+  LeastRun out;
+  if (!a.plan.tokens) return out;
+  const Seconds<> time =
+      finish_time(Seconds<>{figures.planned_stop.value}, work.steps, work.step, Count<>{0});
+  out.time = time.num();
+  if (figures.price.known) out.money = cost_of_time(time, work.held, UsdPerSec<>{figures.price.value}).num();
+  return out;
+}
+
+/// What is known without a failure rate.
 struct UnknownRun {
   RunWork<double> work;
   std::vector<BreakEvenRow> rows;
-  std::optional<double> least, least_money, deadline, budget;
+  LeastRun least;
+  std::optional<double> deadline, budget;
   std::string missing;  // what a goodput lacks
 };
 
@@ -30,7 +48,7 @@ namespace detail {
 inline std::vector<double> usual_intervals(const RunWork<double>& work) {
   std::vector<double> out;
   for (const double minutes : {5., 15., 30., 60., 120., 240., 480.})
-    if (60 * minutes >= work.stop.num() && 60 * minutes >= work.step.num()) out.push_back(60 * minutes);
+    if (60 * minutes >= least_interval(work).num()) out.push_back(60 * minutes);
   return out;
 }
 
@@ -57,6 +75,12 @@ inline Section known_section(const ForecastAnswer& a) {
           f.gpu_mtbf.known ? Cell(time_value(f.gpu_mtbf.value)) : Cell(std::string("unknown")),
           f.gpu_mtbf.origin);
   add_recovery(out, f);
+  if (f.repair.known)
+    out.add("repair", "time to repair a node", time_value(f.repair.value),
+            "the wait for it goes with the failure rate: it is in what a deadline needs");
+  if (f.spike_every.known)
+    out.add("spike_every", "time between loss spikes", time_value(f.spike_every.value),
+            "in the rates below, which are those of failures alone");
   s.blocks.push_back(std::move(out));
   return s;
 }
@@ -96,10 +120,7 @@ inline UnknownRun unknown_run(const ForecastAnswer& a, const ForecastSpec& spec)
   out.missing = detail::missing_figures(f);
   if (spec.deadline) out.deadline = spec.deadline->value;
   if (spec.budget) out.budget = spec.budget->value;
-  if (a.plan.tokens)
-    out.least = finish_time(Seconds<>{f.planned_stop.value}, out.work.steps, out.work.step, Count<>{0}).num();
-  if (out.least && f.price.known)
-    out.least_money = cost_of_time(Seconds<>{*out.least}, out.work.held, UsdPerSec<>{f.price.value}).num();
+  out.least = least_run(a);
   if (!f.can_save() || out.work.stop.num() <= 0) return out;
   std::vector<double> intervals;
   for (const Figure& i : spec.interval) intervals.push_back(i.value);
@@ -111,12 +132,13 @@ inline UnknownRun unknown_run(const ForecastAnswer& a, const ForecastSpec& spec)
   return out;
 }
 
-/// Fails only when the deadline or the budget is broken without a single failure, or one of the gates, which
-/// need no failure rate.
+/// Fails only when the deadline or the budget is broken without a single failure, with a confidence at the
+/// worse end of the step, or one of the gates, which need no failure rate.
 inline Report unknown_forecast_report(const Trial& t, const ForecastAnswer& a, const UnknownRun& u,
                                       const std::vector<Gate>& gates, const std::vector<Issue>& issues) {
-  const bool late = u.least && u.deadline && *u.least > *u.deadline;
-  const bool dear = u.least_money && u.budget && *u.least_money > *u.budget;
+  const LeastRun worst = least_run(at_worse_end(t, a));
+  const bool late = worst.time && u.deadline && *worst.time > *u.deadline;
+  const bool dear = worst.money && u.budget && *worst.money > *u.budget;
   Report r{"forecast",
            "Forecast of " + t.problem.model().name + " on " + t.problem.cluster().name,
            t.verdict() == Verdict::DoesNotFit ? Verdict::DoesNotFit
@@ -124,12 +146,12 @@ inline Report unknown_forecast_report(const Trial& t, const ForecastAnswer& a, c
                                               : Verdict::None,
            {"no goodput without " + u.missing},
            {}};
-  if (u.least) {
+  if (u.least.time) {
     r.headline.push_back("; at least ");
-    r.headline.push_back(detail::days_value(*u.least));
-    if (u.least_money) {
+    r.headline.push_back(detail::days_value(*u.least.time));
+    if (u.least.money) {
       r.headline.push_back(" and ");
-      r.headline.push_back(Value{*u.least_money, Unit::Usd});
+      r.headline.push_back(Value{*u.least.money, Unit::Usd});
     }
     r.headline.push_back(" without a failure or a save");
   }
@@ -144,6 +166,7 @@ inline Report unknown_forecast_report(const Trial& t, const ForecastAnswer& a, c
   r.sections.push_back(detail::known_section(a));
   if (a.scenarios.size() > 1) r.sections.push_back(detail::scenario_section(a));
   if (!u.rows.empty()) r.sections.push_back(detail::break_even_section(a, u));
+  if (!a.alarms.empty()) r.sections.push_back(detail::alarm_section(a));
   return r;
 }
 

@@ -393,7 +393,7 @@ inline Section cost_section(const Trial& t, const Ledger& ledger) {
   add_fact(f, ledger, "cost.run_time", "run_time", Unit::Time, "token budget / goodput");
   add_fact(f, ledger, "cost.run_gpu_time", "run_gpu_time", Unit::GpuTime,
            t.problem.recipe.tokens ? "" : "30 days (no --tokens given)");
-  add_fact(f, ledger, "cost.mfu_point_time", "mfu_point_time", Unit::Time);
+  add_fact(f, ledger, "cost.mfu_point_time", "mfu_point_time", Unit::Time, "first order");
   if (price.known)
     f.facts.push_back({"price", "price of a GPU", Value{price.value, Unit::UsdPerHour},
                        price.assumed ? "assumed" : price.source, ""});

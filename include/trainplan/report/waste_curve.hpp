@@ -41,7 +41,7 @@ inline WasteCurve waste_curve(const ForecastAnswer& a, std::string title) {
   const ScenarioRun& s = a.first();
   const LongRun<double>& run = *s.run;
   WasteCurve out{.title = std::move(title), .points = {}, .retried = {}, .marks = {}};
-  const double low = std::max(run.step.num(), run.best.num() / kSpan),
+  const double low = std::max(run.least.num(), run.best.num() / kSpan),
                high = std::max(2 * low, run.best.num() * kSpan);
   for (int i = 0; i <= kPoints; ++i) {
     const double tau = low * std::pow(high / low, static_cast<double>(i) / kPoints);

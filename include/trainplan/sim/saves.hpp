@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
@@ -52,14 +53,26 @@ inline Ticks recovery_point(std::span<const Save> saves, Ticks failure) {
   return point;
 }
 
-/// Snapshots that are captured and not committed at that moment.
-inline int waiting(std::span<const Save> saves, Ticks at) {
-  return static_cast<int>(
-      std::ranges::count_if(saves, [&](const Save& s) { return s.captured <= at && s.committed > at; }));
+/// For how long training stands still by `end`.
+inline Ticks paused_until(std::span<const Save> saves, Ticks end) {
+  Ticks out = 0;
+  for (const Save& s : saves) out += std::min(s.copied, end) - std::min(s.due, end);
+  return out;
 }
 
-/// Saves pile up: each is committed later after its capture than the one before, without end.
-constexpr bool piles_up(const SaveTimes& times) { return times.write > times.interval; }
+/// Those that are captured before `end`.
+inline std::vector<Save> captured_before(std::span<const Save> saves, Ticks end) {
+  std::vector<Save> out;
+  std::ranges::copy_if(saves, std::back_inserter(out), [&](const Save& s) { return s.captured < end; });
+  return out;
+}
+
+/// Saves pile up: each is committed later after its capture than the one before, without end; or, with so
+/// many buffers, it is captured later after it was due. A buffer is taken for a copy and a write.
+constexpr bool piles_up(const SaveTimes& times) {
+  return times.write > times.interval ||
+         (times.buffers && times.copy + times.write > *times.buffers * times.interval);
+}
 
 /// Saves that are due by `end`.
 constexpr int saves_until(const SaveTimes& times, Ticks end) {

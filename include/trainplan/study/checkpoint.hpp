@@ -87,6 +87,33 @@ inline Section time_section(Explain& rec, const Given& given, Bytes<Sym> bytes) 
   return {"time", "Time to write", {std::move(t)}};
 }
 
+/// Of the whole job: every node its share where the rate of a node is known, else the storage at its rate.
+inline Seconds<Sym> background_write(Explain& rec, const Given& given, Bytes<Sym> bytes) {
+  const Item item{"checkpoint.background", "t_write", "written in the background"};
+  const auto storage = given.in(rec, kStorage);
+  if (!given.has(kNodes) || !given.has(kNic)) return rec.apply(write_time, item, bytes, storage);
+  return rec.apply(sharded_write_time, item, bytes, given.in(rec, kNodes), given.in(rec, kNic), storage);
+}
+
+/// The newest few, and of the older ones those that are kept for good.
+inline void add_kept(Explain& rec, const Given& given, Bytes<Sym> bytes, Seconds<Sym> tau, Facts& f) {
+  const auto last = given.maybe(rec, kKeepLast);
+  const auto every = given.maybe(rec, kKeepEvery);
+  if (!last && !every) return;
+  if (every) {
+    const auto time = given.in(rec, kTime);
+    const auto written =
+        rec.item({"checkpoint.written", "K_run", "written in the run"}, bytes * floor(time / tau));
+    const auto wanted = rec.apply(retained_bytes, {"checkpoint.wanted", "K_want", "to be kept"}, bytes,
+                                  last.value_or(Count<Sym>(0.0)), time, tau, *every);
+    rec.item({"checkpoint.kept", "K_kept", "kept at the end of the run, at most what was written"},
+             min(wanted, written));
+  } else {
+    rec.item({"checkpoint.kept", "K_kept", "kept at any time"}, bytes * *last);
+  }
+  add_fact(f, rec.ledger(), "checkpoint.kept", "kept", Unit::Traffic);
+}
+
 inline Section retention_section(Explain& rec, const Given& given, Bytes<Sym> bytes) {
   const auto tau = given.in(rec, kInterval);
   Facts f{"", {}};
@@ -97,20 +124,7 @@ inline Section retention_section(Explain& rec, const Given& given, Bytes<Sym> by
   add_fact(f, rec.ledger(), "checkpoint.rate", "rate", Unit::ByteRate);
   add_fact(f, rec.ledger(), "checkpoint.day", "written_per_day", Unit::Traffic);
   add_fact(f, rec.ledger(), "checkpoint.saves_of_a_day", "saves_per_day", Unit::Count);
-  const auto last = given.maybe(rec, kKeepLast);
-  if (const auto every = given.maybe(rec, kKeepEvery)) {
-    const auto time = given.in(rec, kTime);
-    const auto written =
-        rec.item({"checkpoint.written", "K_run", "written in the run"}, bytes * floor(time / tau));
-    const auto wanted = rec.apply(retained_bytes, {"checkpoint.wanted", "K_want", "to be kept"}, bytes,
-                                  last.value_or(Count<Sym>(0.0)), time, *every);
-    rec.item({"checkpoint.kept", "K_kept", "kept at the end of the run, at most what was written"},
-             min(wanted, written));
-    add_fact(f, rec.ledger(), "checkpoint.kept", "kept", Unit::Traffic);
-  } else if (last) {
-    rec.item({"checkpoint.kept", "K_kept", "kept at any time"}, bytes * *last);
-    add_fact(f, rec.ledger(), "checkpoint.kept", "kept", Unit::Traffic);
-  }
+  add_kept(rec, given, bytes, tau, f);
   return {"retention", "Saving at this interval", {std::move(f)}};
 }
 
@@ -135,44 +149,61 @@ inline Table save_table(std::span<const sim::Save> saves) {
   return t;
 }
 
-/// The events up to the failure; without one, three saves.
-inline Section event_section(Explain& rec, const Given& given, Bytes<Sym> bytes, Report& r) {
-  const auto write = rec.apply(write_time, {"checkpoint.background", "t_write", "written in the background"},
-                               bytes, given.in(rec, kStorage));
-  sim::SaveTimes times{.interval = sim::whole_picoseconds(*given.number(kInterval)),
-                       .copy = sim::whole_picoseconds(*given.number(kCopy)),
-                       .write = sim::whole_picoseconds(value_of(write))};
-  if (const auto n = given.number(kBuffers)) times.buffers = static_cast<int>(*n);
-  const auto failure = given.number(kFailure);
-  const sim::Ticks end = failure ? sim::whole_picoseconds(*failure) : 0;
-  const auto saves = sim::asynchronous_saves(times, failure ? sim::saves_until(times, end) : 3);
-  sim::Ticks paused = 0;
-  for (const sim::Save& s : saves) paused += s.pause();
-  Facts f{"", {}};
-  f.add("write", "written in the background", Value{value_of(write), Unit::StepTime});
-  f.add("paused", "training stands still", seconds(paused),
-        times.buffers ? "copies of these saves, and waits for a buffer" : "copies of these saves");
-  if (failure) {
-    const sim::Ticks point = sim::recovery_point(saves, end);
-    f.add("recovery_point", "a failure then starts again from", seconds(point),
-          point == 0 ? "nothing is committed: the start of the run" : "the last snapshot that was committed");
-    f.add("redone", "done again", seconds(end - point), "wall-clock time since then");
-    r.headline = {"a failure at ",           seconds(end),  " redoes ", seconds(end - point),
-                  ": it starts again from ", seconds(point)};
-  }
+/// Saves that do not keep pace, and what is to be said of it.
+inline void conclude_late(const Given& given, double write, Report& r) {
+  r.verdict = Verdict::DoesNotFit;
+  r.headline = {"saves pile up: ", Value{write, Unit::StepTime}, " to write, one every ",
+                Value{*given.number(kInterval), Unit::StepTime}};
+}
+
+inline void add_pace(const sim::SaveTimes& times, const Given& given, double write, Facts& f, Report& r) {
   const bool late = sim::piles_up(times);
   f.add("piles_up", "saves pile up", late,
         !late           ? "a snapshot is written before the next is taken"
         : times.buffers ? "training waits for a buffer at every save"
                         : "each is committed later than the one before, without end");
-  if (late) {
-    r.verdict = Verdict::DoesNotFit;
-    r.headline = {"saves pile up: ", Value{value_of(write), Unit::StepTime}, " to write, one every ",
-                  Value{*given.number(kInterval), Unit::StepTime}};
-  }
+  if (late) conclude_late(given, write, r);
+}
+
+/// What the failure leaves, in facts and as the headline.
+inline void add_failure(std::span<const sim::Save> saves, sim::Ticks end, Facts& f, Report& r) {
+  const sim::Ticks point = sim::recovery_point(saves, end);
+  f.add("recovery_point", "a failure then starts again from", seconds(point),
+        point == 0 ? "nothing is committed: the start of the run" : "the last snapshot that was committed");
+  f.add("redone", "done again", seconds(end - point), "wall-clock time since then");
+  r.headline = {"a failure at ",           seconds(end),  " redoes ", seconds(end - point),
+                ": it starts again from ", seconds(point)};
+}
+
+/// The events up to the failure; without one, three saves.
+inline Section event_section(Explain& rec, const Given& given, Bytes<Sym> bytes, Report& r) {
+  const double write = value_of(background_write(rec, given, bytes));
+  sim::SaveTimes times{.interval = sim::whole_picoseconds(*given.number(kInterval)),
+                       .copy = sim::whole_picoseconds(*given.number(kCopy)),
+                       .write = sim::whole_picoseconds(write)};
+  if (const auto n = given.number(kBuffers)) times.buffers = static_cast<int>(*n);
+  const auto failure = given.number(kFailure);
+  auto saves =
+      sim::asynchronous_saves(times, failure ? sim::saves_until(times, sim::whole_picoseconds(*failure)) : 3);
+  const sim::Ticks end = failure ? sim::whole_picoseconds(*failure) : saves.empty() ? 0 : saves.back().copied;
+  const sim::Ticks paused = sim::paused_until(saves, end);
+  if (failure) saves = sim::captured_before(saves, end);
+  Facts f{"", {}};
+  f.add("write", "written in the background", Value{write, Unit::StepTime});
+  f.add("paused", "training stands still", seconds(paused),
+        times.buffers ? "copies of these saves, and waits for a buffer" : "copies of these saves");
+  if (failure) add_failure(saves, end, f, r);
+  add_pace(times, given, write, f, r);
   Section s{"events", "Asynchronous saving", {std::move(f)}};
   if (!saves.empty()) s.blocks.push_back(save_table(saves));
   return s;
+}
+
+/// Without a copy training waits for the write, so that an interval below it leaves no time for training.
+inline void judge_pace(Explain& rec, const Given& given, Bytes<Sym> bytes, Report& r) {
+  if (!given.has(kInterval) || !given.has(kStorage)) return;
+  const double write = value_of(background_write(rec, given, bytes));
+  if (write > *given.number(kInterval)) conclude_late(given, write, r);
 }
 
 inline std::string saved_text(Saved s) {
@@ -211,7 +242,10 @@ inline Report answer(Explain& rec, const Given& given, const Planned* plan) {
   if (given.has(kWriter) || given.has(kNic) || given.has(kStorage))
     r.sections.push_back(time_section(rec, given, bytes));
   if (given.has(kInterval)) r.sections.push_back(retention_section(rec, given, bytes));
-  if (knows_events(given)) r.sections.push_back(event_section(rec, given, bytes, r));
+  if (knows_events(given))
+    r.sections.push_back(event_section(rec, given, bytes, r));
+  else
+    judge_pace(rec, given, bytes, r);
   if (given.has(kFramework) || plan != nullptr)
     r.sections.push_back(contents_section(profiles_asked(given, kFramework, plan)));
   return r;

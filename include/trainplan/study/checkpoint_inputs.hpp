@@ -13,6 +13,16 @@
 
 namespace trainplan::study::detail::checkpoint {
 
+inline constexpr InputWord kFramework{{"framework", "", "framework whose checkpoints are meant"},
+                                      {.example = "megatron-lm"}};
+/// What the framework that a word names writes for each parameter.
+inline std::optional<Follows> width_of(const Given& given, const InputWord& field) {
+  const FrameworkProfile* f =
+      given.has(field) && given.shelf != nullptr ? given.shelf->framework(given.word(field)) : nullptr;
+  if (f == nullptr) return std::nullopt;
+  return Follows{f->checkpoint_bytes_per_param, "--framework " + f->id};
+}
+
 inline constexpr Input<kParams> kParamsOfModel{
     {"params", "N", "parameters of the model", 1, 1e16},
     {.example = "8.19B", .of_plan = [](const Planned& p) { return p.item("params.total"); }}};
@@ -21,14 +31,14 @@ inline constexpr Input<kBytes - kParams> kWidth{
     {.example = "14B/param",
      .otherwise = 14,
      .why = "bf16 weights, fp32 master, two moments",
-     .of_plan = [](const Planned& p) {
-       return std::optional(p.trial().problem.profile().checkpoint_bytes_per_param);
-     }}};
+     .of_plan =
+         [](const Planned& p) {
+           return std::optional(p.trial().problem.profile().checkpoint_bytes_per_param);
+         },
+     .of_given = [](const Given& given) { return width_of(given, kFramework); }}};
 inline constexpr Input<kBytes> kBytesSaved{
     {"bytes", "K", "bytes of a checkpoint, in place of parameters and width", 1, 1e18},
     {.example = "112GB", .unit = Unit::Traffic}};
-inline constexpr InputWord kFramework{{"framework", "", "framework whose checkpoints are meant"},
-                                      {.example = "megatron-lm"}};
 inline constexpr Input<kCount> kGpus{{"gpus", "G", "GPUs of the job", 1, 1e7},
                                      {.example = "1024", .of_plan = &gpus_of}};
 inline constexpr Input<kCount> kCopies{

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -210,6 +211,31 @@ inline Section position_section(Explain& rec, const Given& given) {
   return {"position", "Position in the data", {std::move(f)}};
 }
 
+/// Of a document; one that is longer than a sequence is cut as it is packed.
+inline Count<Sym> pairs_of(Explain& rec, const Given& given, const Item& item, Tokens<Sym> length) {
+  const auto s = given.maybe(rec, kSequence);
+  return s ? rec.apply(cut_pairs, item, length, *s) : rec.apply(causal_pairs, item, length);
+}
+
+/// How many sequences hold them, and how evenly ranks share their work.
+inline void add_packing(const Given& given, std::vector<double> sizes, const std::vector<double>& work,
+                        Facts& f) {
+  if (const auto s = given.number(kSequence)) {
+    const double used = std::accumulate(sizes.begin(), sizes.end(), 0.0);
+    const double packed = static_cast<double>(packed_sequences(std::move(sizes), *s));
+    f.facts.push_back({"packed_sequences", "packed sequences", Value{packed, Unit::Whole},
+                       "first fit, the longest first", ""});
+    f.facts.push_back({"padding", "of them padding", Value{1 - used / (packed * *s), Unit::Share}, "", ""});
+  }
+  const auto ranks = given.number(kRanks);
+  if (!ranks) return;
+  const auto d = static_cast<std::size_t>(*ranks);
+  f.facts.push_back({"imbalance_in_turn", "busiest rank over the mean, in turn",
+                     Value{imbalance_in_turn(work, d), Unit::Count}, "", ""});
+  f.facts.push_back({"imbalance_by_work", "busiest rank over the mean, longest first",
+                     Value{imbalance_by_work(work, d), Unit::Count}, "", ""});
+}
+
 /// Pairs of each document, and of documents of equal length with as many tokens.
 inline Section length_section(Explain& rec, const Given& given) {
   const auto lengths = given.in(rec, kLengths);
@@ -219,7 +245,7 @@ inline Section length_section(Explain& rec, const Given& given) {
   std::vector<double> work, sizes;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const std::string id = "data.pairs." + std::to_string(i + 1), symbol = "n_" + std::to_string(i + 1);
-    const auto pairs = rec.apply(causal_pairs, {id, symbol, ""}, lengths[i]);
+    const auto pairs = pairs_of(rec, given, {id, symbol, ""}, lengths[i]);
     table.rows.push_back({Value{value_of(lengths[i]), Unit::Whole}, Value{value_of(pairs), Unit::Whole}});
     sum.add(pairs);
     tokens.add(lengths[i]);
@@ -231,27 +257,14 @@ inline Section length_section(Explain& rec, const Given& given) {
       rec.item({"data.pairs", "n_pairs", "pairs of positions", {}, Unit::Whole}, 1.0 * sum.total());
   const auto mean = rec.item({"data.mean_length", "s_mean", "mean length"}, tokens.total() / n);
   const auto even = rec.item({"data.even_pairs", "n_even", "pairs if all were equally long", {}, Unit::Whole},
-                             n * rec.apply(causal_pairs, {"data.mean_pairs", "n_mean", ""}, mean));
+                             n * pairs_of(rec, given, {"data.mean_pairs", "n_mean", ""}, mean));
   rec.item({"data.more_pairs", "x_pairs", "more than with equal lengths", {}, Unit::Share}, all / even - 1.0);
   Facts f{"", {}};
   add_fact(f, rec.ledger(), "data.pairs", "pairs", Unit::Whole);
   add_fact(f, rec.ledger(), "data.even_pairs", "even_pairs", Unit::Whole);
   add_fact(f, rec.ledger(), "data.more_pairs", "more_pairs", Unit::Share,
            "attention; products of weights do not change");
-  if (const auto s = given.number(kSequence)) {
-    const double packed = static_cast<double>(packed_sequences(sizes, *s));
-    const double slots = packed * *s, used = value_of(tokens.total());
-    f.facts.push_back({"packed_sequences", "packed sequences", Value{packed, Unit::Whole},
-                       "first fit, the longest first", ""});
-    f.facts.push_back({"padding", "of them padding", Value{1 - used / slots, Unit::Share}, "", ""});
-  }
-  if (const auto ranks = given.number(kRanks)) {
-    const auto d = static_cast<std::size_t>(*ranks);
-    f.facts.push_back({"imbalance_in_turn", "busiest rank over the mean, in turn",
-                       Value{imbalance_in_turn(work, d), Unit::Count}, "", ""});
-    f.facts.push_back({"imbalance_by_work", "busiest rank over the mean, longest first",
-                       Value{imbalance_by_work(work, d), Unit::Count}, "", ""});
-  }
+  add_packing(given, std::move(sizes), work, f);
   return {"lengths", "Lengths of documents", {std::move(table), std::move(f)}};
 }
 

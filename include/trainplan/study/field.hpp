@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "trainplan/derive/derivation.hpp"
@@ -24,13 +25,21 @@ struct Planned {
   }
 };
 
+class Given;
+
+/// A value that follows from what else is given, and from where.
+struct Follows {
+  double value = 0;
+  std::string origin{};
+};
+
 /// A number, numbers separated by ',', or a word.
 enum class Kind : unsigned char { One, List, Word };
 
 /// What a field may have beside its name. example: as one would type it. otherwise and why: what holds when
-/// nothing gives it, and on what ground. of_plan: where a plan gives it. words: the choices of a word; none:
-/// any text. device: the figure that the name of an accelerator stands for. lacking: why a plan may have
-/// none.
+/// nothing gives it, and on what ground. of_plan: where a plan gives it. of_given: where another input that
+/// the user gives says it, before a plan. words: the choices of a word; none: any text. device: the figure
+/// that the name of an accelerator stands for. lacking: why a plan may have none.
 struct FieldSays {
   std::string_view example;
   bool required = false;
@@ -41,6 +50,7 @@ struct FieldSays {
   std::span<const std::string_view> words{};
   Figure Accelerator::*device = nullptr;
   std::string_view lacking{};
+  std::optional<Follows> (*of_given)(const Given&) = nullptr;
 };
 
 /// arg.name is the key of a file; on the command line '-' stands for '_'. Range in base units.

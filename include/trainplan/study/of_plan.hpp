@@ -13,7 +13,8 @@ inline std::optional<double> known(const Figure& f) {
 inline const ClusterSpec& cluster_of(const Planned& p) { return p.trial().problem.cluster(); }
 inline std::optional<double> gpus_of(const Planned& p) { return static_cast<double>(cluster_of(p).gpus()); }
 inline std::optional<double> gpu_mtbf_of(const Planned& p) { return known(cluster_of(p).gpu_mtbf); }
-/// Restarting and loading.
+inline std::optional<double> detect_of(const Planned& p) { return known(cluster_of(p).detect); }
+/// Restarting and loading: what a rollback takes that nobody has to notice first.
 inline std::optional<double> recovery_of(const Planned& p) {
   const ClusterSpec& c = cluster_of(p);
   return c.restart.known && c.load.known ? std::optional(c.restart.value + c.load.value) : std::nullopt;

@@ -16,6 +16,15 @@
 namespace trainplan::study {
 namespace detail::phases {
 
+/// In bf16, cut as the plan cuts its layers, without its pipeline: dense parts over tp, routed experts over
+/// etp x ep.
+inline std::optional<double> weights_of(const Planned& p) {
+  const auto dense = p.item("params.per_gpu_average");
+  if (!dense) return std::nullopt;
+  const double experts = p.item("params.experts_per_gpu_average").value_or(0);
+  return bytes_of(DType::Bf16) * (*dense + experts) * p.trial().plan.pp;
+}
+
 inline constexpr Input<kBytes> kTrain{
     {"train", "M_train", "training state and activations of a GPU", 0, 1e15},
     {.example = "40GiB", .required = true, .of_plan = [](const Planned& p) {
@@ -23,11 +32,7 @@ inline constexpr Input<kBytes> kTrain{
      }}};
 inline constexpr Input<kBytes> kWeights{
     {"weights", "M_w", "weights of a GPU in the layout of generation", 0, 1e15},
-    {.example = "15.3GiB", .required = true, .of_plan = [](const Planned& p) -> std::optional<double> {
-       constexpr double kBf16 = 2;
-       const auto params = p.item("params.total");
-       return params ? std::optional(kBf16 * *params / p.trial().plan.tp) : std::nullopt;
-     }}};
+    {.example = "15.3GiB", .required = true, .of_plan = &weights_of}};
 inline constexpr Input<kBytes> kCache{{"cache", "M_kv", "cache of keys and values of a GPU", 0, 1e15},
                                       {.example = "24GiB"}};
 inline constexpr Input<kBytes> kShared{

@@ -29,7 +29,10 @@ inline constexpr Input<kCount> kRows{{"rows", "n_r", "rows of a matrix, the side
 inline constexpr Input<kCount> kColumns{{"columns", "n_c", "its columns", 1, 1e9}, {.example = "4096"}};
 inline constexpr Input<kBytes - kParams> kWidth{
     {"width", "w_ckpt", "bytes of a checkpoint for each parameter", 0.1, 64},
-    {.example = "14B/param", .otherwise = 14, .why = "bf16 weights, fp32 master, two moments"}};
+    {.example = "14B/param",
+     .otherwise = 14,
+     .why = "bf16 weights, fp32 master, two moments",
+     .of_given = [](const Given& given) { return checkpoint::width_of(given, kFramework); }}};
 
 inline constexpr std::array<const Field*, 7> kFields{&kOld,  &kNew,     &kFramework, &kGpusPerNode,
                                                      &kRows, &kColumns, &kWidth};

@@ -105,14 +105,18 @@ inline constexpr std::array<const Field*, 22> kFields{
 
 inline constexpr std::array<const Field*, 4> kRunNeeds{&kParamsOfRun, &kPeak, &kMfu, &kGpus},
     kMeasuredNeeds{&kBefore, &kAfter, &kFew, &kMany};
-inline constexpr std::array<const Field*, 6> kRunExtra{&kStored,   &kTokensOfRun, &kTokensPerParam,
-                                                       &kDeadline, &kMemory,      &kStateWidth};
+inline constexpr std::array<const Field*, 3> kRunExtra{&kTokensOfRun, &kTokensPerParam, &kDeadline};
 inline constexpr std::array<const Field*, 3> kBatchNeeds{&kNoise, &kBatch, &kSteps},
     kAmdahlNeeds{&kFraction, &kRatio, &kStep};
 inline constexpr std::array<const Field*, 6> kGrowthNeeds{&kReference, &kGpus,  &kNoise,
                                                           &kBatch,     &kSteps, &kStep};
 inline constexpr std::array<const Field*, 1> kGrowthExtra{&kFixed};
 inline constexpr std::array<const Field*, 4> kWhole{&kGpus, &kReference, &kFew, &kMany};
+/// GPUs that hold the state stand beside those that are in time.
+inline constexpr std::array<const Field*, 1> kNeedNeeds{&kDeadline};
+inline constexpr std::array<const Field*, 3> kNeedFields{&kMemory, &kStateWidth, &kStored};
+inline constexpr std::array kNeedParts{
+    Part{"GPUs by memory against GPUs by compute", kNeedNeeds, kNeedFields}};
 /// In the order of the sections.
 inline constexpr std::array kParts{
     Part{"training runs", kRunNeeds, kRunExtra}, Part{"the critical batch", kBatchNeeds},
@@ -167,6 +171,7 @@ inline void judge_order(const Given& given, const Field& larger, const Field& sm
 
 inline void judge(const Given& given, Issues& issues) {
   judge_parts(kParts, kFields, given, issues);
+  judge_asked(kNeedParts, kNeedFields, given, issues);
   judge_whole(given, kWhole, issues);
   judge_tokens(given, issues);
   judge_stored(given, issues);

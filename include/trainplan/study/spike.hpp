@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -44,10 +45,13 @@ inline constexpr Input<kSeconds> kSpikeMtbf{
     {"spike_mtbf", "M_s", "mean time between loss spikes that need a rollback", 1, 1e12}, {.example = "7d"}};
 inline constexpr Input<kSeconds> kRecovery{{"recovery", "T_rec", "time to restart and load", 0, 1e9},
                                            {.example = "120s", .of_plan = &recovery_of}};
+inline constexpr Input<kSeconds> kDetect{
+    {"detect", "T_d", "time to notice a failure; a spike is noticed after --noticed steps", 0, 1e9},
+    {.example = "600s", .otherwise = 0, .why = "it is in --recovery", .of_plan = &detect_of}};
 
-inline constexpr std::array<const Field*, 11> kFields{&kStep,    &kInterval,  &kIntervalSteps, &kBack,
+inline constexpr std::array<const Field*, 12> kFields{&kStep,    &kInterval,  &kIntervalSteps, &kBack,
                                                       &kNoticed, &kSpikes,    &kSteps,         &kSave,
-                                                      &kMtbf,    &kSpikeMtbf, &kRecovery};
+                                                      &kMtbf,    &kSpikeMtbf, &kRecovery,      &kDetect};
 
 inline bool knows_interval(const Given& given) {
   return given.has(kIntervalSteps) || (given.has(kInterval) && given.has(kStep));
@@ -62,17 +66,48 @@ inline constexpr std::array<const Field*, 4> kShareInSteps{&kSpikes, &kSteps, &k
     kCostExtra{&kBack, &kNoticed, &kStep, &kInterval};
 inline constexpr std::array<const Field*, 5> kShareInTimes{&kSpikes, &kSteps, &kNoticed, &kStep, &kInterval};
 inline constexpr std::array<const Field*, 3> kRates{&kSpikeMtbf, &kSave, &kMtbf};
-inline constexpr std::array<const Field*, 2> kRatesExtra{&kInterval, &kRecovery};
+inline constexpr std::array<const Field*, 4> kRatesExtra{&kInterval, &kStep, &kBack, &kNoticed};
 inline constexpr Part kOften{"the interval between saves", kRates, kRatesExtra};
+inline constexpr std::array<const Field*, 5> kOverheadNeeds{&kRecovery, &kInterval, &kSpikeMtbf, &kSave,
+                                                            &kMtbf};
+inline constexpr std::array<const Field*, 6> kDetectNeeds{&kDetect,    &kRecovery, &kInterval,
+                                                          &kSpikeMtbf, &kSave,     &kMtbf};
+inline constexpr Part kOverhead{"what failures and spikes add to training", kOverheadNeeds},
+    kNotice{"what failures add to training", kDetectNeeds};
 /// The interval is said in steps, or in time with the time of a step.
 inline constexpr std::array kPartsInSteps{Part{"the cost of a spike", kInSteps, kCostExtra},
-                                          Part{"the share of the run", kShareInSteps}, kOften},
+                                          Part{"the share of the run", kShareInSteps}, kOften, kOverhead,
+                                          kNotice},
     kPartsInTimes{Part{"the cost of a spike", kInTimes, kCostExtra},
-                  Part{"the share of the run", kShareInTimes}, kOften};
+                  Part{"the share of the run", kShareInTimes}, kOften, kOverhead, kNotice};
+
+/// The rules of a forecast between an interval, a save, a step, failures and a restart.
+inline void judge_times(const Given& given, Issues& issues) {
+  const auto interval = given.number(kInterval), save = given.number(kSave), step = given.number(kStep);
+  const Field& longer = is_asked(given, kInterval) ? static_cast<const Field&>(kInterval) : kSave;
+  const bool asked = is_asked(given, kInterval) || is_asked(given, kSave);
+  if (asked && interval && save && *interval < *save)
+    refuse(
+        issues, given, longer, "interval-above-save",
+        "leave the interval, " + shown(*interval) + " s, not shorter than one save, " + shown(*save) + " s",
+        "try --interval " + shown(std::ceil(*save)) + "s or more");
+  if (is_asked(given, kInterval) && interval && step && *interval < *step)
+    refuse(issues, given, kInterval, "interval-above-step",
+           "not be shorter than one step, " + shown(*step) + " s",
+           "try " + shown(std::ceil(*step)) + "s or more");
+  const auto mtbf = given.number(kMtbf), recovery = given.number(kRecovery);
+  if ((is_asked(given, kMtbf) || is_asked(given, kRecovery)) && mtbf && recovery && *mtbf < *recovery)
+    refuse(issues, given, is_asked(given, kMtbf) ? static_cast<const Field&>(kMtbf) : kRecovery,
+           "mtbf-above-restart",
+           "leave the job more time between failures, " + shown(*mtbf) + " s, than a restart takes, " +
+               shown(*recovery) + " s",
+           "try --mtbf " + shown(10 * *recovery) + "s or a faster restart");
+}
 
 inline void judge(const Given& given, Issues& issues) {
   judge_either(given, kInterval, kIntervalSteps, issues);
   judge_parts(is_asked(given, kIntervalSteps) ? kPartsInSteps : kPartsInTimes, kFields, given, issues);
+  judge_times(given, issues);
 }
 
 /// Steps between saves, said or from the two times.
@@ -113,6 +148,33 @@ inline Section cost_section(Explain& rec, const Given& given) {
   return {"cost", "Cost of a spike", {std::move(f), std::move(notes)}};
 }
 
+/// What failures add to a second of training, and what they and spikes do. A spike goes back further than
+/// half an interval where it is known how far.
+struct Overheads {
+  Count<Sym> failures, both;
+  bool whole = false;
+};
+inline Overheads overheads(Explain& rec, const Given& given, Seconds<Sym> failures, Seconds<Sym> both) {
+  const auto delta = given.in(rec, kSave), tau = given.in(rec, kInterval),
+             recovery = given.in(rec, kRecovery), detect = given.in(rec, kDetect);
+  Overheads out;
+  out.failures = rec.apply(overhead_share, {"spike.failures_overhead", "L_f", ""}, delta, tau, failures,
+                           detect + recovery);
+  auto all = rec.apply(overhead_share, {"spike.rollback_overhead", "L_0", "of what both have in common"},
+                       delta, tau, both, recovery) +
+             rec.apply(failure_share, {"spike.detect_share", "x_d", "noticing failures"}, detect, failures);
+  if (given.has(kStep) && given.has(kNoticed)) {
+    out.whole = true;
+    const auto steps = rec.apply(spike_cost_least, {"spike.fixed_steps", "c_fix", ""}, given.in(rec, kBack),
+                                 given.in(rec, kNoticed));
+    const auto time = rec.item({"spike.fixed_time", "T_fix", "time of that"}, steps * given.in(rec, kStep));
+    all = all + rec.apply(failure_share, {"spike.back_share", "x_back", "going back k + w steps"}, time,
+                          given.in(rec, kSpikeMtbf));
+  }
+  out.both = rec.item({"spike.overhead", "L", "failures and spikes add to training", {}, Unit::Share}, all);
+  return out;
+}
+
 /// Spikes need the same rollback as failures, so that their rate adds to theirs.
 inline Section interval_section(Explain& rec, const Given& given) {
   const auto delta = given.in(rec, kSave), failures = given.in(rec, kMtbf),
@@ -131,16 +193,22 @@ inline Section interval_section(Explain& rec, const Given& given) {
   const auto seconds = [](const auto& q) { return Value{value_of(q), Unit::StepTime}; };
   t.rows.push_back({std::string("failures"), time(failures), seconds(alone)});
   t.rows.push_back({std::string("failures and spikes"), time(both), seconds(best)});
-  if (const auto tau = given.maybe(rec, kInterval), recovery = given.maybe(rec, kRecovery); tau && recovery) {
+  Section s{"interval", "How often to save", {}};
+  bool whole = true;
+  if (given.has(kInterval) && given.has(kRecovery)) {
     t.columns.push_back({"overhead", "adds to training at the interval given"});
-    const auto share = [&](const char* id, Seconds<Sym> m) -> Cell {
-      return Value{value_of(rec.apply(overhead_share, {id, "L", ""}, delta, *tau, m, *recovery)),
-                   Unit::Share};
-    };
-    t.rows[0].push_back(share("spike.failures_overhead", failures));
-    t.rows[1].push_back(share("spike.overhead", both));
+    const Overheads o = overheads(rec, given, failures, both);
+    whole = o.whole;
+    t.rows[0].push_back(shown_as(o.failures, Unit::Share));
+    t.rows[1].push_back(shown_as(o.both, Unit::Share));
   }
-  return {"interval", "How often to save", {std::move(t)}};
+  s.blocks.push_back(std::move(t));
+  if (!whole)
+    s.blocks.push_back(Notes{
+        "rates_note",
+        {{"a spike counts as a failure here; it goes back k + w steps further: --step and --noticed add "
+          "them"}}});
+  return s;
 }
 
 inline Report answer(Explain& rec, const Given& given, const Planned*) {

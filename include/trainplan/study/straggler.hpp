@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "trainplan/base/slow_rank.hpp"
 #include "trainplan/cost/checkpoint.hpp"
 #include "trainplan/cost/failures.hpp"
 #include "trainplan/cost/gap_norms.hpp"
@@ -49,8 +50,17 @@ inline constexpr std::array<const Field*, 7> kFields{&kMean, &kSpread,   &kRanks
                                                      &kSlow, &kInterval, &kRecovery};
 
 inline constexpr std::array<const Field*, 1> kWhole{&kRanks};
+inline constexpr std::array<const Field*, 2> kByInterval{&kInterval, &kRecovery},
+    kByRecovery{&kRecovery, &kInterval}, kEvictFields = kByInterval;
+inline constexpr std::array kEvict{Part{"a restart without the rank", kByInterval},
+                                   Part{"a restart without the rank", kByRecovery}};
 
-inline void judge(const Given& given, Issues& issues) { judge_whole(given, kWhole, issues); }
+inline void judge(const Given& given, Issues& issues) {
+  judge_whole(given, kWhole, issues);
+  // Of no use alone; but one that is said to be unknown is no mistake.
+  if (given.find(kInterval) == nullptr || given.find(kRecovery) == nullptr)
+    judge_asked(kEvict, kEvictFields, given, issues);
+}
 
 struct Steps {
   Seconds<Sym> step, slow, redistributed;
@@ -100,8 +110,10 @@ inline Notes notes() {
       "notes",
       {{"times of ranks are taken as independent and normal; noise that ranks share, such as one switch or "
         "one long sequence for all, is not modelled"},
-       {"the wait for the slow rank counts beyond the mean wait for the others, max(0, k - E_max); with "
-        "many ranks it is then zero, though now and then the slow rank is still the last"}}};
+       {"the slow rank adds what the expected largest of all ranks exceeds that of the others by; its own "
+        "time has the same noise"},
+       {"pays from deviations: by max(0, k - E_max), which is below what the rank adds, so that handing over "
+        "its work pays a little sooner"}}};
 }
 
 inline Report answer(Explain& rec, const Given& given, const Planned*) {
@@ -113,7 +125,12 @@ inline Report answer(Explain& rec, const Given& given, const Planned*) {
   const auto noise = rec.apply(noise_wait, {"straggler.noise", "t_noise", ""}, sigma, ranks);
   Steps s;
   s.step = rec.apply(synchronous_step, {"straggler.step", "T_step", ""}, mean, sigma, ranks, overhead);
-  s.slow = rec.apply(slow_rank_wait, {"straggler.slow", "t_slow", ""}, slow, sigma, ranks);
+  const auto excess = rec.in<Count<Sym>>(
+      {"E_slow", "standard deviations that the slow rank adds, k of --slow and n of --ranks",
+       "integral of 1 - Phi(z - k) over the law of the largest of n - 1"},
+      slow_rank_excess(value_of(slow), value_of(ranks)));
+  s.slow = rec.item({"straggler.slow", "t_slow", "what one rank that is always slow adds to a step"},
+                    excess * sigma);
   s.redistributed =
       rec.apply(redistributed_step, {"straggler.redistributed", "T_re", ""}, mean, sigma, ranks, overhead);
   const auto limit = rec.apply(redistribution_limit, {"straggler.limit", "k_re", ""}, mean, sigma, ranks);

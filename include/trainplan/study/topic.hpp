@@ -37,14 +37,17 @@ inline const Field* find_field(const Topic& topic, std::string_view key) {
   return nullptr;
 }
 
-/// Fills in what neither the command line nor a file gave: from the plan, then defaults. Without either a
-/// required field is a mistake.
+/// Fills in what neither the command line nor a file gave: from what they do give, from the plan, then
+/// defaults. Without any of them a required field is a mistake.
 inline void complete(const Topic& topic, Given& given, const Planned* plan, Issues& issues) {
   for (const Field* field : topic.fields) {
     if (given.find(*field) != nullptr) continue;
     const FieldSays& says = field->says;
+    const auto follows = says.of_given != nullptr ? says.of_given(given) : std::nullopt;
     const auto planned = plan != nullptr && says.of_plan != nullptr ? says.of_plan(*plan) : std::nullopt;
-    if (planned)
+    if (follows)
+      given.say({field, Giver::Plan, {follows->value}, {}, follows->origin});
+    else if (planned)
       given.say({field, Giver::Plan, {*planned}, {}, "the plan"});
     else if (says.otherwise)
       given.say({field, Giver::Default, {*says.otherwise}, {}, "default, " + std::string(says.why)});

@@ -248,6 +248,7 @@ const Row kRows[] = {
        a.plan.etp = 2;
        a.run.ep = 128;
      }},
+    {"tokens-below-step", [](Asked& a) { a.recipe.tokens = 1e12; }, [](Asked& a) { a.recipe.tokens = 15; }},
 };
 
 std::set<std::string> said(Change change) {

@@ -135,6 +135,7 @@ TEST_CASE("times of a step are seconds, days are days") {
   CHECK(shown(-0.01, Unit::StepTime) == "-0.01 s");
   CHECK(shown(0, Unit::StepTime) == "0.00 s");
   CHECK(shown(61714.3, Unit::Days) == "0.714 days");
+  CHECK(shown(86400, Unit::Days) == "1 day");
 }
 
 TEST_CASE("a range drops the unit that it shares with its number") {

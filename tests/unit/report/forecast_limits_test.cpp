@@ -126,9 +126,13 @@ TEST_CASE("deadline and budget are gates, with and without a failure rate, and w
   ForecastSpec spec;
   spec.deadline = known(86400);
   spec.budget = known(1e12);
+  const problems::Asked question("llama8b", "h100x64");
+  const auto derivation = question.derived();
+  REQUIRE(derivation);
+  const Trial& t = derivation->chosen;
   const auto told = [&](const ForecastAnswer& a) {
     std::string all;
-    for (const Gate& g : promise_gates(a, spec)) all += g.id + (g.holds() ? " yes; " : " no; ");
+    for (const Gate& g : promise_gates(t, a, spec)) all += g.id + (g.holds() ? " yes; " : " no; ");
     return all;
   };
   CHECK(told(asked(1024, {kC}, spec)) == "forecast.calendar no; forecast.money yes; ");
@@ -137,7 +141,99 @@ TEST_CASE("deadline and budget are gates, with and without a failure rate, and w
   spec.gpu_mtbf = known(1000.0 * 16384);
   const ForecastAnswer never = asked(16384, {kA, kC}, spec);
   CHECK(told(never) == "forecast.calendar no; forecast.money no; ");
-  CHECK(std::get<std::string>(promise_gates(never, spec)[0].cell()) == "never finishes");
+  CHECK(std::get<std::string>(promise_gates(t, never, spec)[0].cell()) == "never finishes");
+}
+
+TEST_CASE("with a confidence deadline and budget are held against the worse end of the step") {
+  const problems::Asked question("llama8b", "h100x64", {{"confidence", "80 %"}});
+  const auto derivation = question.derived();
+  REQUIRE(derivation);
+  const Trial& t = derivation->chosen;
+  const double slower = t.cost.range.time_high.num() / t.cost.step.step.num();
+  REQUIRE(slower > 1.01);
+  const ForecastAnswer a = asked(1024, {kC});
+  const double days = a.first().run->calendar.num(), money = a.first().run->money.num();
+  ForecastSpec spec;
+  spec.deadline = known(days * (1 + slower) / 2);
+  spec.budget = known(money * (1 + slower) / 2);
+  const auto gates = promise_gates(t, a, spec);
+  REQUIRE(gates.size() == 2);
+  CHECK(gates[0].id == "forecast.calendar_high");
+  CHECK(gates[0].value.number == Approx(days * slower).epsilon(1e-9));
+  CHECK_FALSE(gates[0].holds());
+  CHECK_FALSE(gates[1].holds());
+  ForecastLimits limits;
+  limits.deadline = deadline_answer(a.plan, a.first(), spec.deadline->value);
+  limits.budget = budget_answer(a.plan, a.first(), spec.budget->value);
+  CHECK(limits.deadline->holds);
+  CHECK(limits.budget->holds);
+  hold_worse_end(at_worse_end(t, a), limits);
+  CHECK_FALSE(limits.deadline->holds);
+  CHECK_FALSE(limits.budget->holds);
+  ForecastSpec blind = spec;
+  blind.gpu_mtbf = Figure{.origin = "option --gpu-mtbf"};
+  const ForecastAnswer unknown = asked(1024, {kC}, blind);
+  blind.deadline = known(*least_run(unknown).time * (1 + slower) / 2);
+  CHECK(unknown_forecast_report(t, unknown, unknown_run(unknown, blind), {}, {}).verdict == Verdict::Failed);
+}
+
+TEST_CASE(
+    "with loss spikes, whose cost goes with the step, the least efficiency and the step still keep it") {
+  ForecastSpec spec;
+  spec.spike_every = known(86400);
+  const ForecastAnswer a = asked(1024, {kB}, spec);
+  const RunFigures& f = a.first().figures;
+  const double deadline = 0.8 * a.first().run->calendar.num();
+  const DeadlineAnswer d = deadline_answer(a.plan, a.first(), deadline);
+  REQUIRE(d.efficiency);
+  const auto calendar = [&](double efficiency) {
+    PlannedRun p = a.plan;
+    RunFigures figures = f;
+    detail::set_efficiency(p, figures, efficiency);
+    return evaluate_run(p, figures).calendar.num();
+  };
+  CHECK(calendar(*d.efficiency) <= deadline);
+  CHECK(calendar(*d.efficiency * (1 - 1e-9)) > deadline);
+  CHECK(detail::calendar_at_step(a.plan, f, d.cap) <= deadline);
+  CHECK(detail::calendar_at_step(a.plan, f, d.cap * (1 + 1e-9)) > deadline);
+}
+
+TEST_CASE("without a failure rate spikes, repairs and alarms count all the same") {
+  ForecastSpec spec;
+  spec.gpu_mtbf = Figure{.origin = "option --gpu-mtbf"};
+  spec.detect = {known(600), known(100)};
+  spec.deadline = known(600 * 86400.0);
+  const ForecastAnswer plain = asked(1024, {kA}, spec);
+  spec.spike_every = known(86400);
+  spec.repair = known(3600);
+  const ForecastAnswer a = asked(1024, {kA}, spec);
+  REQUIRE(a.alarms.size() == 1);
+  CHECK(a.alarms[0].gpu_time == Approx(500.0 * 1024));
+  CHECK(a.alarms[0].gpu_time_of_day == 0);
+  const auto before = unknown_run(plain, spec).rows, rows = unknown_run(a, spec).rows;
+  REQUIRE_FALSE(rows.empty());
+  CHECK(rows.size() < before.size());  // beside a spike a day the longest intervals never win
+  CHECK(rows.back().to == 0);
+  CHECK(rows[1].from > before[1].from);
+  const Seconds<> joint = joint_mtbf(Seconds<>{rows[0].to}, Seconds<>{86400});
+  CHECK(joint.num() ==
+        Approx(
+            break_even_mtbf(Seconds<>{300}, Seconds<>{rows[0].interval}, Seconds<>{rows[1].interval}).num()));
+  RunFigures f = a.first().figures;
+  REQUIRE(rows[1].deadline_from);
+  f.gpu_mtbf = known(*rows[1].deadline_from * 1024);
+  CHECK(evaluate_run(a.plan, f, rows[1].interval).calendar.num() == Approx(600 * 86400.0).epsilon(1e-9));
+}
+
+TEST_CASE("intervals that are recommended without a failure rate are no shorter than a write") {
+  ForecastSpec spec;
+  spec.gpu_mtbf = Figure{.origin = "option --gpu-mtbf"};
+  spec.saving = Saving::Async;
+  spec.save_time = known(1000);
+  spec.copy_time = known(2);
+  const UnknownRun u = unknown_run(asked(1024, {kA}, spec), spec);
+  REQUIRE_FALSE(u.rows.empty());
+  CHECK(u.rows.front().interval == 1800);
 }
 
 TEST_CASE("without a failure rate the scenarios and the time of a save are printed") {
@@ -173,9 +269,10 @@ TEST_CASE("the budget buys so many tokens, and they cost no more") {
   CHECK(evaluate_run(p, a.first().figures).money.num() <= cost / 2);
   p.tokens = half.tokens + p.tokens_per_step;
   CHECK(evaluate_run(p, a.first().figures).money.num() > cost / 2);
-  REQUIRE(half.params);  // 6 N D at the MFU and goodput of this run
-  const double flops = cost / 2 / (1024 * 2.5 / 3600) * a.first().run->goodput.num() * 0.4 * 989e12 * 1024;
+  REQUIRE(half.params);  // 6 N D at the speed and goodput of this run; attention has no parameters
+  const double flops = cost / 2 / (1024 * 2.5 / 3600) * a.first().run->goodput.num() * 0.38 * 989e12 * 1024;
   CHECK(*half.params == Approx(flops / (6 * 15e12)).epsilon(1e-9));
+  CHECK(*budget_answer(a.plan, a.first(), cost).params == Approx(a.plan.params).epsilon(1e-6));
 }
 
 TEST_CASE("of neighbouring intervals the longer one wins from their break-even on") {

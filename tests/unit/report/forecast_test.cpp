@@ -56,6 +56,8 @@ TEST_CASE("a shorter interval has a gross gain and a net one") {
   CHECK(a.changes[0].gross / 3600 == Approx(546).margin(0.5));
   CHECK(a.changes[0].net / 3600 == Approx(162).margin(0.5));
   CHECK(a.changes[0].gross - a.changes[0].taken == Approx(a.changes[0].net));
+  CHECK(a.changes[0].by_goodput / (86400.0 * 1024) ==
+        Approx(a.changes[0].goodput - a.first().run->goodput.num()));
   REQUIRE(a.alarms.size() == 1);
   CHECK(a.alarms[0].gpu_time / 3600 == Approx(500.0 * 1024 / 3600));
   CHECK(a.alarms[0].gpu_time_of_day / 3600 == Approx(1138).margin(1));
@@ -92,6 +94,13 @@ TEST_CASE("a spare node that costs more than it gives back is no lever") {
   CHECK(a.costly_spare->money < 0);
 }
 
+TEST_CASE("a curve begins with the shortest interval that a save allows") {
+  ForecastSpec spec;
+  spec.save_time = known(2000);
+  const ForecastAnswer a = asked(1024, {kA}, spec);
+  CHECK(waste_curve(a, "a run").shortest() == 2000);
+}
+
 TEST_CASE("a run that never finishes says so and shows no goodput below zero") {
   const problems::Asked question("llama8b", "h100x64");
   const auto plan = question.derived();
@@ -123,6 +132,7 @@ TEST_CASE("the curve has its least waste at the exact optimum, and shows every m
   CHECK(c.points.size() == c.retried.size());
   CHECK(c.marks.size() == 3);
   for (const WastePoint& p : c.points) CHECK(p.waste >= 1 - a.first().best_goodput - 1e-12);
+  CHECK(c.shortest() >= a.first().run->least.num());
   for (const WasteMark& m : c.marks) {
     CHECK(m.at.waste <= c.top);
     CHECK(m.at.interval >= c.shortest());

@@ -27,7 +27,7 @@ inline PlannedRun planned(double gpus) {
   p.micro_batches = 8;
   p.nodes = gpus / 8;
   p.gpus_per_node = 8;
-  p.peak = known(989e12);
+  p.params = 0.38 * 5 * gpus * 989e12 / (6 * p.tokens_per_step);  // 38 % of 6 N D
   p.tokens = 15e12;
   return p;
 }

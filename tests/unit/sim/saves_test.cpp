@@ -1,5 +1,9 @@
 #include "trainplan/sim/saves.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
 #include "catch.hpp"
 
 using namespace trainplan::sim;
@@ -9,6 +13,11 @@ namespace {
 /// 112 GB every 20 s with 0.5 s to copy: 16 s at 7 GB/s, 5.6 s at 20 GB/s. In tenths of a second.
 constexpr SaveTimes kSlow{.interval = 200, .copy = 5, .write = 160},
     kFast{.interval = 200, .copy = 5, .write = 56};
+
+/// Snapshots that are captured and not committed at that moment.
+std::ptrdiff_t waiting(const std::vector<Save>& saves, Ticks at) {
+  return std::ranges::count_if(saves, [&](const Save& s) { return s.captured <= at && s.committed > at; });
+}
 
 }  // namespace
 
@@ -56,4 +65,24 @@ TEST_CASE("a bounded number of buffers makes training wait in place of the queue
   CHECK(saves[2].captured == 300);
   CHECK(saves[3].captured == saves[1].committed);
   for (const Save& s : saves) CHECK(waiting(saves, s.captured) <= 2);
+}
+
+TEST_CASE("nothing is captured and nobody waits after the end") {
+  SaveTimes times{.interval = 100, .copy = 5, .write = 160, .buffers = 2};
+  const auto saves = asynchronous_saves(times, saves_until(times, 1000));
+  CHECK(saves.size() == 10);
+  CHECK(captured_before(saves, 1000).size() == 7);  // the eighth waits for a buffer until 1065
+  CHECK(captured_before(saves, 1000).back().captured == 905);
+  CHECK(paused_until(saves, 1000) == 535);  // seven copies, waits of 500: by hand
+  times = {.interval = 200, .copy = 50, .write = 160, .buffers = 1};
+  CHECK(paused_until(asynchronous_saves(times, saves_until(times, 1000)), 1000) == 260);
+}
+
+TEST_CASE("a buffer that is taken for longer than its turn makes every save wait") {
+  SaveTimes times{.interval = 200, .copy = 50, .write = 160, .buffers = 1};
+  CHECK(piles_up(times));
+  times.buffers = 2;
+  CHECK_FALSE(piles_up(times));
+  times.buffers.reset();
+  CHECK_FALSE(piles_up(times));
 }

@@ -123,13 +123,22 @@ TEST_CASE("memory holds all experts, time only those that a token visits") {
                       {"tokens", "1T"},
                       {"peak", "989TFLOP/s"},
                       {"mfu", "40%"},
-                      {"gpus", "8"}}) == Told{"one-each --stored-params"});
+                      {"gpus", "8"},
+                      {"deadline", "60d"}}) == Told{"one-each --stored-params"});
   CHECK(told(kScale, {{"params", "37B"},
                       {"stored_params", "7B"},
                       {"tokens", "1T"},
                       {"peak", "989TFLOP/s"},
                       {"mfu", "40%"},
-                      {"gpus", "8"}}) == Told{"range-order --stored-params"});
+                      {"gpus", "8"},
+                      {"deadline", "60d"}}) == Told{"range-order --stored-params"});
+  CHECK(told(kScale, {{"params", "7B"},
+                      {"tokens", "1T"},
+                      {"peak", "989TFLOP/s"},
+                      {"mfu", "40%"},
+                      {"gpus", "8"},
+                      {"memory", "80GB"},
+                      {"state_width", "18B/param"}}) == Told{"unused --memory", "unused --state-width"});
 }
 
 TEST_CASE("the break-even of the link says on which side of it the link is") {

@@ -1,6 +1,7 @@
 // Topics of long runs against figures that were worked out elsewhere; rules between their inputs.
 #include "asked.hpp"
 #include "catch.hpp"
+#include "trainplan/base/slow_rank.hpp"
 #include "trainplan/cost/packing.hpp"
 #include "trainplan/cost/spares.hpp"
 
@@ -27,6 +28,50 @@ TEST_CASE("a failure goes back to the last snapshot that was committed") {
   const Asked late(kCheckpoint,
                    {{"bytes", "112GB"}, {"storage", "7GB/s"}, {"interval", "10s"}, {"copy", "0.5s"}});
   CHECK(late.report.verdict == Verdict::DoesNotFit);
+  const Asked stops(kCheckpoint, {{"bytes", "112GB"}, {"storage", "7GB/s"}, {"interval", "10s"}});
+  CHECK(stops.report.verdict == Verdict::DoesNotFit);
+}
+
+TEST_CASE("the failure ends the saves and the waits for a buffer") {
+  const Asked a(kCheckpoint, {{"bytes", "112GB"},
+                              {"storage", "7GB/s"},
+                              {"interval", "10s"},
+                              {"copy", "0.5s"},
+                              {"buffers", "2"},
+                              {"failure", "100s"}});
+  CHECK(number(a.fact("paused")) == 53.5);
+  CHECK(number(a.table("saves").rows.back()[1]) == 90.5);
+  const Asked one(kCheckpoint, {{"bytes", "112GB"},
+                                {"storage", "7GB/s"},
+                                {"interval", "20s"},
+                                {"copy", "5s"},
+                                {"buffers", "1"},
+                                {"failure", "100s"}});
+  CHECK(number(one.fact("paused")) == 26);
+  CHECK(one.report.verdict == Verdict::DoesNotFit);  // a buffer is taken for 21 s
+}
+
+TEST_CASE("the background writer is as slow as the network of the nodes") {
+  const Asked a(kCheckpoint, {{"bytes", "112GB"},
+                              {"nodes", "2"},
+                              {"nic", "1GB/s"},
+                              {"storage", "7GB/s"},
+                              {"interval", "20s"},
+                              {"copy", "0.5s"},
+                              {"failure", "50s"}});
+  CHECK(a.item("checkpoint.background") == 56);
+  CHECK(a.report.verdict == Verdict::DoesNotFit);
+}
+
+TEST_CASE("a framework that is named says the bytes of a parameter") {
+  const Asked a(kCheckpoint, {{"params", "405B"}, {"framework", "torchtitan"}});
+  CHECK(a.item("checkpoint.bytes") == 405e9 * 12);
+  const Asked said(kCheckpoint, {{"params", "405B"}, {"framework", "torchtitan"}, {"width", "14B/param"}});
+  CHECK(said.item("checkpoint.bytes") == 405e9 * 14);
+  const Asked rows(
+      kReshard,
+      {{"old", "tp4"}, {"new", "tp8"}, {"rows", "12288"}, {"columns", "4096"}, {"framework", "torchtitan"}});
+  CHECK(rows.item("reshard.bytes") == 576 * 1024.0 * 1024);
 }
 
 TEST_CASE("what is written and kept") {
@@ -35,7 +80,7 @@ TEST_CASE("what is written and kept") {
       {{"bytes", "5.7TB"}, {"interval", "210s"}, {"keep_last", "5"}, {"keep_every", "1d"}, {"time", "54d"}});
   CHECK(a.item("checkpoint.rate") == Approx(27.14e9).epsilon(1e-3));
   CHECK(a.item("checkpoint.day") == Approx(2.345e15).epsilon(1e-3));
-  CHECK(a.item("checkpoint.kept") == Approx(59 * 5.7e12));
+  CHECK(a.item("checkpoint.kept") == Approx(58 * 5.7e12));  // 53 days older than the newest five
   const Asked last(kCheckpoint, {{"bytes", "5.7TB"}, {"interval", "210s"}, {"keep_last", "5"}});
   CHECK(last.item("checkpoint.kept") == Approx(5 * 5.7e12));
 }
@@ -47,8 +92,11 @@ TEST_CASE("no more checkpoints are kept than are written") {
   const Asked few(
       kCheckpoint,
       {{"bytes", "1TB"}, {"interval", "1h"}, {"keep_every", "2h"}, {"keep_last", "5"}, {"time", "5h"}});
-  CHECK(few.item("checkpoint.wanted") == 7e12);
   CHECK(few.item("checkpoint.kept") == 5e12);
+  const Asked both(
+      kCheckpoint,
+      {{"bytes", "100GB"}, {"interval", "1h"}, {"keep_last", "5"}, {"keep_every", "2h"}, {"time", "10h"}});
+  CHECK(both.item("checkpoint.kept") == Approx(7e11));  // after 2, 4, 6 to 10 hours
 }
 
 TEST_CASE("bytes by framework, and writers of more and more width") {
@@ -172,20 +220,42 @@ TEST_CASE("wait, redistribute or evict") {
   CHECK(a.item("straggler.step") == Approx(55.11).epsilon(1e-4));
   CHECK(a.item("straggler.redistributed") == Approx(56.21).epsilon(1e-4));
   CHECK(a.item("straggler.evict") == 420);
-  CHECK(a.item("straggler.slow") == Approx(0.8092).epsilon(1e-4));
-  CHECK(a.item("straggler.evict_after") == Approx(420 / 0.8092471).epsilon(1e-5));
+  CHECK(a.item("straggler.slow") == Approx(1.044 * 0.933967318563).epsilon(1e-9));
+  CHECK(a.item("straggler.evict_after") == Approx(420 / (1.044 * 0.933967318563)).epsilon(1e-9));
   const Asked many(
       kStraggler,
       {{"mean", "52.2s"}, {"spread", "2%"}, {"ranks", "1024"}, {"interval", "600s"}, {"recovery", "120s"}});
-  CHECK_FALSE(many.has("straggler.evict_after"));
+  CHECK(many.item("straggler.slow") ==
+        Approx(1.044 * 0.309678188435).epsilon(1e-9));  // now and then the last
+  CHECK(many.has("straggler.evict_after"));
+  CHECK(Asked(kStraggler, {{"mean", "1s"}, {"spread", "2%"}, {"ranks", "8"}, {"interval", "600s"}}).rules() ==
+        std::vector<std::string>{"missing"});
+  CHECK(
+      Asked(kStraggler,
+            {{"mean", "1s"}, {"spread", "2%"}, {"ranks", "8"}, {"interval", "600s"}, {"recovery", "unknown"}})
+          .rules()
+          .empty());
 }
 
-TEST_CASE("a slow rank as far off as the limit says costs as much as handing over its work") {
+TEST_CASE("a slow rank as far off as the limit says costs at least as much as handing over its work") {
   const Asked a(kStraggler, {{"mean", "10s"}, {"spread", "3%"}, {"ranks", "64"}});
   const std::string limit = std::to_string(a.item("straggler.limit"));
   const Asked b(kStraggler, {{"mean", "10s"}, {"spread", "3%"}, {"ranks", "64"}, {"slow", limit}});
   const double others = 10 + 0.3 * normal_max(63);
-  CHECK(others + b.item("straggler.slow") == Approx(b.item("straggler.redistributed")).epsilon(1e-6));
+  CHECK(others + b.item("straggler.slow") > b.item("straggler.redistributed"));
+  CHECK(others + b.item("straggler.slow") < b.item("straggler.redistributed") + 0.1);
+}
+
+TEST_CASE("one number more on average raises the expected largest, at least by its lead") {
+  for (const double n : {2., 8., 48., 1024., 1e6}) {
+    CAPTURE(n);
+    CHECK(slow_rank_excess(0, n) == Approx(normal_max(n) - normal_max(n - 1)).margin(1e-12));
+    for (const double k : {1., 3., 6., 45.}) {
+      CHECK(slow_rank_excess(k, n) >= k - normal_max(n - 1));
+      CHECK(slow_rank_excess(k, n) > slow_rank_excess(k - 1, n));
+    }
+    CHECK(slow_rank_excess(39.9, n) == Approx(39.9 - normal_max(n - 1)).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("spikes cost steps, and shorten the interval") {
@@ -211,6 +281,48 @@ TEST_CASE("spikes cost steps, and shorten the interval") {
   CHECK(b.item("spike.best_interval") == Approx(3150.113).epsilon(1e-6));
   CHECK(b.item("spike.overhead") == Approx(0.028689).epsilon(1e-4));
   CHECK(Asked(kSpike, {{"step", "4.75s"}}).rules() == std::vector<std::string>{"missing"});
+}
+
+TEST_CASE("spikes go back further than failures, and failures have to be noticed") {
+  const Asked a(kSpike, {{"save", "16.38147072s"},
+                         {"mtbf", "606720s"},
+                         {"spike_mtbf", "7d"},
+                         {"interval", "600s"},
+                         {"recovery", "120s"},
+                         {"detect", "600s"},
+                         {"step", "52.8s"},
+                         {"back", "100"},
+                         {"noticed", "0"}});
+  REQUIRE(a.rules().empty());
+  const double mtbf = 606720, spikes = 7 * 86400.0, saving = 16.38147072 / 600;
+  CHECK(a.item("spike.failures_overhead") == Approx(saving + (300 + 600 + 120) / mtbf).epsilon(1e-9));
+  CHECK(a.item("spike.overhead") ==
+        Approx(saving + (300 + 600 + 120) / mtbf + (300 + 120 + 5280) / spikes).epsilon(1e-9));
+}
+
+TEST_CASE("what a forecast refuses of intervals and failures, a study refuses too") {
+  const auto rules = [](std::string_view interval, std::string_view mtbf, std::string_view recovery) {
+    return Asked(kSpike, {{"save", "600s"},
+                          {"mtbf", mtbf},
+                          {"spike_mtbf", "7d"},
+                          {"interval", interval},
+                          {"recovery", recovery},
+                          {"step", "5s"}})
+        .rules();
+  };
+  CHECK(rules("60s", "1min", "2h") == std::vector<std::string>{"interval-above-save", "mtbf-above-restart"});
+  CHECK(rules("10min", "2h", "2h").empty());
+  CHECK(Asked(kSpike, {{"interval", "4s"}, {"step", "5s"}}).rules() ==
+        std::vector<std::string>{"interval-above-step"});
+  CHECK(Asked(kSpike, {{"save", "6s"}, {"mtbf", "3h"}, {"spike_mtbf", "7d"}, {"recovery", "60s"}}).rules() ==
+        std::vector<std::string>{"missing"});
+}
+
+TEST_CASE("a document that is longer than a sequence is cut, for its attention as for its packing") {
+  const Asked a(kData, {{"lengths", "9000"}, {"sequence", "8192"}});
+  CHECK(a.item("data.pairs") == 8192.0 * 8193 / 2 + 808.0 * 809 / 2);
+  CHECK(number(a.fact("packed_sequences")) == 2);
+  CHECK(Asked(kData, {{"lengths", "9000"}}).item("data.pairs") == 9000.0 * 9001 / 2);
 }
 
 TEST_CASE("workers, a queue for a pause, and lengths") {

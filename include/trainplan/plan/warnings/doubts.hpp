@@ -27,6 +27,10 @@ inline std::string slower_link(const Problem& x, const Plan& p) {
          " times as fast";
 }
 
+inline double tokens_of_step(const Problem& x) {
+  return static_cast<double>(x.recipe.global_batch) * static_cast<double>(x.recipe.sequence);
+}
+
 inline constexpr std::array kDoubts{
     Warning{"host-memory-unknown", "cluster",
             "say how much memory a node has, or nothing tells whether what is offloaded fits",
@@ -62,6 +66,15 @@ inline constexpr std::array kDoubts{
             [](const Problem&, const Plan& p) {
               return "expert dp = tp " + text(p.tp) + " x cp " + text(p.cp) + " x dp " + text(p.dp) +
                      " / (ep " + text(p.ep) + " x etp " + text(p.etp) + ") = " + text(expert_dp(p));
+            }},
+    Warning{"tokens-below-step", "tokens",
+            "be at least those of one step, or the time and the cost of a run are those of a part of a step",
+            "try --tokens 15T, or 100B",
+            [](const Problem& x, const Plan&, const RunSpec&) {
+              return x.recipe.tokens && *x.recipe.tokens < tokens_of_step(x);
+            },
+            [](const Problem& x, const Plan&) {
+              return shown(*x.recipe.tokens) + ", " + shown(tokens_of_step(x)) + " tokens a step";
             }},
 };
 
