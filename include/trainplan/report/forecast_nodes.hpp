@@ -11,7 +11,7 @@
 
 #include "trainplan/derive/derive.hpp"
 #include "trainplan/report/forecast_answer.hpp"
-#include "trainplan/spec/validate.hpp"
+#include "trainplan/spec/resize.hpp"
 
 namespace trainplan {
 
@@ -21,10 +21,8 @@ using Replan = std::function<std::optional<PlannedRun>(double nodes)>;
 /// Plans the run anew on clusters of the same kind. The planner must outlive it.
 inline Replan replan_with(const Planner& planner) {
   return [&planner](double nodes) -> std::optional<PlannedRun> {
-    ClusterSpec spec = planner.problem().cluster();
-    spec.nodes = static_cast<std::int64_t>(nodes);
     Issues ignored;  // those of the cluster itself are told already
-    const auto cluster = Checked<ClusterSpec>::make(std::move(spec), ignored);
+    const auto cluster = with_nodes(planner.problem().cluster(), static_cast<std::int64_t>(nodes), ignored);
     if (!cluster) return std::nullopt;
     const auto derivation = derive(planner.with(planner.problem().with(*cluster)), nullptr);
     if (!derivation || derivation->chosen.verdict() == Verdict::DoesNotFit) return std::nullopt;

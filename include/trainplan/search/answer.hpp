@@ -11,7 +11,7 @@
 
 #include "trainplan/derive/derive.hpp"
 #include "trainplan/search/crossovers.hpp"
-#include "trainplan/spec/validate.hpp"
+#include "trainplan/spec/resize.hpp"
 
 namespace trainplan {
 
@@ -96,10 +96,8 @@ inline std::optional<SearchAnswer> fewest_gpus(const Planner& planner, std::int6
   for (std::int64_t nodes = 1; nodes < own.nodes; ++nodes) {
     const std::int64_t odd = nodes >> std::countr_zero(static_cast<std::uint64_t>(nodes));
     if (odd != 1 && odd != 3) continue;  // whole powers of two, and half as many again
-    ClusterSpec part = own;
-    part.nodes = nodes;
     Issues issues;
-    auto checked = Checked<ClusterSpec>::make(std::move(part), issues);
+    auto checked = with_nodes(own, nodes, issues);
     if (!checked) continue;
     parts.push_back(std::move(*checked));
     const Planner smaller = planner.with(planner.problem().with(parts.back()));

@@ -11,7 +11,7 @@
 
 #include "trainplan/derive/derive.hpp"
 #include "trainplan/derive/whatif.hpp"
-#include "trainplan/spec/validate.hpp"
+#include "trainplan/spec/resize.hpp"
 
 namespace trainplan {
 
@@ -79,10 +79,8 @@ class WaysOutFinder {
     std::int64_t nodes = own.nodes;
     for (int i = 0; i < kDoublings; ++i) {
       nodes *= 2;
-      ClusterSpec larger = own;
-      larger.nodes = nodes;
       Issues issues;
-      auto checked = Checked<ClusterSpec>::make(std::move(larger), issues);
+      auto checked = with_nodes(own, nodes, issues);
       if (!checked) return;
       out_.clusters.push_back(std::move(*checked));
       const std::string name = num(nodes) + " nodes (" + num(out_.clusters.back()->gpus()) + " GPUs)";

@@ -1,10 +1,11 @@
-/// The same cluster with another number of GPUs.
+/// The same cluster with another number of nodes or GPUs.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "trainplan/spec/checked.hpp"
 #include "trainplan/spec/validate.hpp"
@@ -12,7 +13,15 @@
 namespace trainplan {
 
 /// Nodes are added or taken away; rates of the whole cluster, such as storage, stay what they are. Nothing
-/// where the GPUs are not whole nodes and whole scale-up domains: an issue names the numbers nearby that are.
+/// where such a cluster breaks a rule.
+inline std::optional<Checked<ClusterSpec>> with_nodes(const ClusterSpec& cluster, std::int64_t nodes,
+                                                      Issues& issues) {
+  ClusterSpec out = cluster;
+  out.nodes = nodes;
+  return Checked<ClusterSpec>::make(std::move(out), issues);
+}
+
+/// Where the GPUs are not whole nodes and whole scale-up domains an issue names the numbers nearby that are.
 inline std::optional<Checked<ClusterSpec>> with_gpus(const ClusterSpec& cluster, std::int64_t gpus,
                                                      Issues& issues) {
   // One is a multiple of the other in every checked cluster.
@@ -29,9 +38,7 @@ inline std::optional<Checked<ClusterSpec>> with_gpus(const ClusterSpec& cluster,
          .hint = "try " + (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + piece)});
     return std::nullopt;
   }
-  ClusterSpec out = cluster;
-  out.nodes = gpus / cluster.gpus_per_node;
-  return Checked<ClusterSpec>::make(std::move(out), issues);
+  return with_nodes(cluster, gpus / cluster.gpus_per_node, issues);
 }
 
 }  // namespace trainplan
