@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,7 +22,8 @@ struct LeastRun {
   std::optional<double> time, money;
 };
 inline LeastRun least_run(const ForecastAnswer& a) {
-  const auto& [figures, work] = std::tie(a.first().figures, a.first().work);
+  const RunFigures& figures = a.first().figures;
+  const RunWork<double>& work = a.first().work;
   LeastRun out;
   if (!a.plan.tokens) return out;
   const Seconds<> time =
