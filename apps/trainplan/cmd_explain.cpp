@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "question.hpp"
+#include "trainplan/io/load.hpp"
 #include "trainplan/io/suggest.hpp"
 #include "trainplan/io/units.hpp"
 #include "trainplan/report/allocation_report.hpp"
@@ -75,15 +76,17 @@ Issue unknown_item(const Trial& t, const Ledger& ledger, int stage, const std::s
   return issue;
 }
 
+constexpr double kLeastAllocation = 1 << 20;  // below it no request is told by its size
+
 /// The bytes of --allocation; 0 when it was not given or is wrong.
 double allocation_bytes(const std::string& text, Issues& issues) {
   if (text.empty()) return 0;
   const Measure m = parse_quantity(text, kBytes);
-  if (m && m.value > 0) return m.value;
+  if (m && m.value >= kLeastAllocation) return m.value;
   issues.add({.rule = "quantity",
               .pointer = "--allocation",
               .got = text,
-              .must = "be " + example_of(kBytes) + (m ? "" : "; it " + m.error),
+              .must = "be " + example_of(kBytes) + (m ? ", at least 1 MiB" : "; it " + m.error),
               .hint = "try 16.83GiB"});
   return 0;
 }
@@ -99,20 +102,38 @@ double rounding_of(const std::string& text, double bytes) {
   return std::max(kExactAllocation, 0.5 * unit * std::pow(10.0, -decimals) / bytes);
 }
 
+/// The words are a run and one item, or a run alone where the whole plan is asked for.
+bool words_ask_one_item(const std::vector<std::string>& words, bool whole_plan, Issues& issues) {
+  const std::size_t run = words.empty() ? 0 : kind_of_config(words.front()) == "runs" ? 1 : 2;
+  const bool no_item = words.size() == 2 && run == 2 && kind_of_config(words[1]) == "clusters";
+  const std::size_t least = whole_plan ? 1 : 2, most = whole_plan ? 2 : 3;
+  const bool several = run == 1 && words.size() > least;
+  if (words.size() >= least && words.size() <= most && !several && (whole_plan || !no_item)) return true;
+  Issue issue{.rule = "usage",
+              .pointer = "trainplan explain",
+              .must = "name a model and a cluster (or a run file) and an item",
+              .hint = "trainplan explain llama70b h100x1024 memory.state"};
+  for (const std::string& word : words) issue.pointer += " " + word;
+  if (several) {
+    issue.must =
+        whole_plan ? "name a run file alone with --list and --allocation" : "name one item of a run file";
+    issue.hint = "trainplan explain " + words[0] + (whole_plan ? " --list" : " " + words[1]);
+  } else if (no_item) {
+    issue.must = "name an item as well: the id of a printed number";
+    issue.hint = "trainplan explain " + words[0] + " " + words[1] + " memory.state, or --list";
+  }
+  issues.add(std::move(issue));
+  return false;
+}
+
 int run_explain(const ExplainOptions& options) {
   Issues issues;
   std::vector<std::string> words = options.run.words;
   const bool whole_plan = options.list || !options.allocation.empty();
   const double asked = allocation_bytes(options.allocation, issues);
-  const std::string item = !whole_plan && words.size() >= 2 ? words.back() : "";
+  if (!words_ask_one_item(words, whole_plan, issues)) return emit(issues, options.output);
+  const std::string item = whole_plan ? "" : words.back();
   if (!item.empty()) words.pop_back();
-  if (words.empty() || words.size() > 2 || (item.empty() && !whole_plan)) {
-    issues.add({.rule = "usage",
-                .pointer = "trainplan explain",
-                .must = "name a model and a cluster (or a run file) and an item",
-                .hint = "trainplan explain llama70b h100x1024 memory.state"});
-    return emit(issues, options.output);
-  }
   const auto question = Question::load(words, options.run, issues);
   const auto derivation = question ? question->answer(issues) : std::nullopt;
   if (!derivation) return emit(issues, options.output);

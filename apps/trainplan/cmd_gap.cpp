@@ -12,6 +12,7 @@
 #include "trainplan/io/gap_fields.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/report/gap_report.hpp"
+#include "trainplan/report/ranges.hpp"
 #include "trainplan/spec/validate_gap.hpp"
 
 namespace trainplan {
@@ -64,6 +65,7 @@ int run_gap(GapOptions& options) {
   const std::vector<Anchor> figures = anchors();
   Explain rec;
   const auto answer = answer_gap(rec, t, plan, gap, question->run.origin, gap_norms(figures));
+  judge_range(gap, question->run.origin, step_estimate(t.problem, t.cost).low, issues);
   judge_points(gap, question->run.origin, value_of(answer.cost.exact), answer.cost.quoted, issues);
   place_in_run_file(question->run, issues);
   emit(issues, options.output);

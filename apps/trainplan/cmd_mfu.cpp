@@ -94,6 +94,35 @@ void refuse_sparse_peak(const MfuOptions& options, const MfuQuestion& question, 
        .hint = "leave it out, or try --peak \"" + text + "\""});
 }
 
+/// A peak that is none of this GPU's is most likely one of another, or has another prefix.
+void doubt_peak(const MfuOptions& options, const MfuQuestion& question, const Accelerator& gpu,
+                Issues& issues) {
+  constexpr double kNear = 0.1;
+  if (!question.peak) return;
+  for (const Figure* f : {&gpu.bf16_dense, &gpu.fp8_dense, &gpu.fp4_dense})
+    if (f->known && std::abs(*question.peak / f->value - 1) <= kNear) return;
+  const std::string text = number_text(gpu.bf16_dense.value, kFlops - kSeconds);
+  issues.add({.level = Severity::Warning,
+              .rule = "peak-of-the-gpu",
+              .pointer = "--peak",
+              .got = options.peak,
+              .must = "be a dense peak of " + gpu.name + "; with 16 bits it is " + text,
+              .hint = "leave it out, or check its unit"});
+}
+
+/// A rate of one GPU given as that of the cluster makes an MFU that no run has.
+void doubt_rate(const MfuOptions& options, const MfuCost<double>& cost, double gpus, double problem,
+                Issues& issues) {
+  const double mfu = cost.causal.mfu.num(), of_one = mfu * gpus;
+  if (options.rate.empty() || mfu >= problem / 10 || of_one > 1 || of_one < problem / 10) return;
+  issues.add({.level = Severity::Warning,
+              .rule = "rate-of-one-gpu",
+              .pointer = "--tokens-per-second",
+              .got = options.rate,
+              .must = "be the rate of the whole cluster; as that of one GPU it is possible",
+              .hint = "try --tokens-per-second-per-gpu " + options.rate});
+}
+
 /// Nobody is faster than the peak; the usual reason is a rate of one GPU or of all in place of the other.
 void refuse_beyond_peak(const MfuOptions& options, const MfuCost<double>& cost, Issues& issues) {
   if (cost.causal.mfu.num() <= 1) return;
@@ -126,7 +155,11 @@ int run_mfu(MfuOptions& options) {
   const std::vector<Anchor> figures = anchors();
   const Figure& good = published(figures, "mfu_good").value;
   Eval plain;
-  refuse_beyond_peak(options, mfu_cost(plain, problem, question, good), issues);
+  const auto figured = mfu_cost(plain, problem, question, good);
+  refuse_beyond_peak(options, figured, issues);
+  doubt_peak(options, question, problem.cluster().accelerator, issues);
+  doubt_rate(options, figured, static_cast<double>(problem.cluster().gpus()),
+             published(figures, "mfu_problem").value.value, issues);
   const int status = emit(issues, options.output);
   if (issues.has_errors()) return status;
   Explain rec;

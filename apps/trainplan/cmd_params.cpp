@@ -4,6 +4,7 @@
 
 #include "commands.hpp"
 #include "output.hpp"
+#include "question.hpp"
 #include "trainplan/io/load.hpp"
 #include "trainplan/report/params_report.hpp"
 
@@ -18,7 +19,7 @@ struct ParamsOptions {
 
 int run_params(const ParamsOptions& options) {
   Issues issues;
-  const auto model = load_model(options.model, issues);
+  const auto model = named("MODEL", issues, [&] { return load_model(options.model, issues); });
   const int status = emit(issues, options.output);
   if (!model) return status;
   Explain rec;

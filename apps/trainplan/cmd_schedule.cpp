@@ -146,6 +146,16 @@ void judge_plan(const Problem& problem, const Plan& plan, Issues& issues) {
          .hint = "try a smaller --global-batch: beyond so many the bubble hardly changes"});
 }
 
+/// The passes of a plan are known only once it is made.
+void judge_pair(const ScheduleAnswer& answer, const PipelineSpec& spec, Issues& issues) {
+  if (!spec.pair) return;
+  const sim::Durations& d = answer.pipeline.cut(sim::Placement::Linear).shape.durations;
+  sim::Ticks most = 0;
+  for (std::size_t g = 0; g < d.forward.size(); ++g)
+    most = std::max(most, d.forward[g] + d.input_gradient[g] + d.weight_gradient[g]);
+  refuse_slow_pair(place_of_key(spec, "pair"), *spec.pair, answer.seconds(most), issues);
+}
+
 int run_planned(ScheduleOptions& options) {
   Issues issues;
   judge_pictures(options.pictures, options.output, issues);
@@ -158,6 +168,7 @@ int run_planned(ScheduleOptions& options) {
   judge_plan(t.problem, t.plan, issues);
   if (issues.has_errors()) return emit(issues, options.output);
   const ScheduleAnswer answer = answer_planned(t.problem, t.plan, spec);
+  judge_pair(answer, spec, issues);
   refuse_single(answer, spec, issues);
   judge_pictures(options.pictures, answer, issues);
   const int status = emit(issues, options.output);
@@ -188,8 +199,15 @@ int run_stated(const ScheduleOptions& options) {
   return issues.has_errors() ? status : show(answer, options, spec.title);
 }
 
+/// One word that is neither a file nor shipped: it may be mistyped of a pipeline as of a run.
+bool refuse_unknown_word(const ScheduleOptions& options, Issues& issues) {
+  const auto& words = options.run.words;
+  return words.size() == 1 && refuse_unknown_pipeline(words.front(), issues);
+}
+
 int run_schedule(ScheduleOptions& options) {
   const auto& words = options.run.words;
+  if (Issues issues; refuse_unknown_word(options, issues)) return emit(issues, options.output);
   const bool stated = words.empty() || (words.size() == 1 && names_a_pipeline(words.front()));
   return stated ? run_stated(options) : run_planned(options);
 }

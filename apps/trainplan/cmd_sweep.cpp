@@ -139,6 +139,10 @@ void add_sweep(CLI::App& app, Outcome& outcome) {
   command->add_option("--jobs", options->jobs, "rows computed at once (as many as there are cores)")
       ->check(CLI::Range(1, 1024));
   add_output(*command, *options);
+  outcome.judge_options = [options](const std::string& name, Issues& issues) {
+    if (name != "sweep") return;
+    for (const auto& [key, text] : options->run.fields) sweep_axis(key, text, issues);
+  };
   command->callback([options, command, &outcome] {
     sort_as_typed(*command, options->run);
     outcome.status = run_sweep(*options);

@@ -1,7 +1,11 @@
 /// The commands: each adds its subcommand, whose callback runs it and leaves the exit status in `outcome`.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "exit_code.hpp"
+#include "trainplan/spec/issue.hpp"
 
 namespace CLI {
 class App;
@@ -9,8 +13,11 @@ class App;
 
 namespace trainplan {
 
+/// judge_options: adds what is wrong with the options of a command that does not run since it has a word too
+/// many.
 struct Outcome {
   int status = ExitCode::Fits;
+  std::function<void(const std::string& command, Issues&)> judge_options{};
 };
 
 void add_plan(CLI::App& app, Outcome& outcome);

@@ -84,15 +84,31 @@ Format format_asked(const std::vector<std::string>& words) {
   return format;
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error, Format format) {
+/// What the parser of options has to say, in the words of this program.
+Issue usage_issue(const std::string& name, const CLI::ParseError& error) {
+  const std::string said = error.what(), required = " is required", missing = "missing";
+  Issue issue{.rule = "usage", .pointer = name, .hint = "see " + name + " --help"};
+  const std::string word = said.substr(0, said.find(said.ends_with(required) ? " " : ":"));
+  if (said.ends_with(required) && word.size() + required.size() == said.size()) {
+    issue.must = "be followed by a word: " + word;
+  } else if (said.ends_with(missing) && word.starts_with("-")) {
+    issue.pointer += " " + word;
+    issue.must = "be followed by a value";
+  } else {
+    issue.pointer += ": " + said;
+  }
+  return issue;
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error, Format format, const Outcome& outcome) {
   Issues issues = unexpected_words(app);
   // A mistyped command leaves the command missing: that is one mistake, not two.
   const bool about_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                            dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!about_words || issues.all().empty()) {
-    const std::string name = whole_name(command_given(app));
-    issues.add({.rule = "usage", .pointer = name + ": " + error.what(), .hint = "see " + name + " --help"});
-  }
+  if (!about_words || issues.all().empty())
+    issues.add(usage_issue(whole_name(command_given(app)), error));
+  else if (outcome.judge_options)
+    outcome.judge_options(command_given(app).get_name(), issues);
   return emit(issues, OutputOptions{.format = format, .file = {}, .csv = false});
 }
 
@@ -128,7 +144,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     return write_output(std::string(version.what()) + "\n", {}) ? ExitCode::Fits : ExitCode::BadInput;
   } catch (const CLI::ParseError& error) {
-    return usage_error(app, error, format_asked({argv, argv + argc}));
+    return usage_error(app, error, format_asked({argv, argv + argc}), outcome);
   }
   return outcome.status;
 }

@@ -295,7 +295,29 @@ std::unique_ptr<Question> Question::of(RunSpec run, const LoadedSpecs& specs, co
   return judged(std::move(q), issues);
 }
 
-std::optional<Derivation> Question::answer(Issues& issues) const {
+/// "try 8 or 16": next to the batch that was asked for, those of which some plan is legal. The rule was
+/// judged on one choice of the degrees that are open.
+std::string Question::legal_batches() const {
+  constexpr std::int64_t kReach = 128;
+  const Problem& own = planner_->problem();
+  const auto works = [&](std::int64_t batch) {
+    Problem p = own;
+    p.recipe.global_batch = batch;
+    return batch > 0 && derive(planner_->with(p), nullptr).has_value();
+  };
+  const auto nearest = [&](std::int64_t step) -> std::string {
+    for (std::int64_t away = 1; away <= kReach; ++away)
+      if (const std::int64_t batch = own.recipe.global_batch + step * away; works(batch))
+        return std::to_string(batch);
+    return {};
+  };
+  const std::string below = nearest(-1), above = nearest(1);
+  if (below.empty() && above.empty()) return {};
+  return "try " + below + (below.empty() || above.empty() ? "" : " or ") + above +
+         ", with the dp that suits it";
+}
+
+std::optional<Derivation> Question::answer(Issues& issues, Nearby nearby) const {
   auto derivation = derive(*planner_, &*fsdp_);
   if (derivation) {
     report_warnings(derivation->chosen.problem, derivation->chosen.plan, run, issues);
@@ -304,6 +326,10 @@ std::optional<Derivation> Question::answer(Issues& issues) const {
   }
   const auto [problem, plan] = planner_->complete(judged_choice(*planner_));
   report_rules(problem, plan, run, *options_, {}, issues);
+  if (nearby == Nearby::Named && !run.dp)
+    for (Issue& issue : issues.all())
+      if (issue.rule == "batch-divides")
+        if (std::string batches = legal_batches(); !batches.empty()) issue.hint = std::move(batches);
   if (!issues.has_errors())
     issues.add({.rule = "no-legal-plan",
                 .file = run.origin,

@@ -74,6 +74,10 @@ auto named(const std::string& what, Issues& issues, auto load) {
 /// A run that leaves out what it is about.
 void require_names(const RunSpec& run, Issues& issues);
 
+/// Whether a batch that does not divide is told with its legal neighbours, which takes a derivation for each
+/// try.
+enum class Nearby : bool { NotNamed, Named };
+
 /// A loaded question. Specs stay where they are, since problems refer to them.
 class Question {
   std::optional<Checked<ModelSpec>> model_;
@@ -88,6 +92,7 @@ class Question {
   bool load_specs(Issues& issues);
   static std::unique_ptr<Question> judged(std::unique_ptr<Question> q, Issues& issues);
   void make_planners(Issues& issues);
+  std::string legal_batches() const;
 
  public:
   RunSpec run;
@@ -116,7 +121,7 @@ class Question {
   std::string title() const { return (*model_)->name + " on " + (*cluster_)->name; }
 
   /// The derived plan with its alternatives; without a legal plan the reasons are recorded.
-  std::optional<Derivation> answer(Issues& issues) const;
+  std::optional<Derivation> answer(Issues& issues, Nearby nearby = Nearby::Named) const;
 };
 
 }  // namespace trainplan

@@ -174,7 +174,7 @@ std::vector<std::size_t> Sweep::places_of(std::size_t row) const {
 }
 
 std::optional<Trial> Sweep::plan(const Question& question, Issues& issues) const {
-  auto derivation = question.answer(issues);
+  auto derivation = question.answer(issues, Nearby::NotNamed);
   if (!derivation) return std::nullopt;
   if (!exhaustive_) return std::move(derivation->chosen);
   auto found = search_answer(question.planner(), derivation->chosen.problem.recipe.global_batch, {},

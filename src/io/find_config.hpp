@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,18 @@ namespace trainplan {
 /// when there is none.
 std::optional<Document> find_config(std::string_view kind, std::string_view name, Issues& issues,
                                     const std::string& directory = {}, const Issue& where = {},
-                                    bool array = false, Spelling spelling = Spelling::Strict);
+                                    Opening opening = {});
 
 /// The shipped config alone, where a file that happens to lie in the current directory must not decide.
 std::optional<Document> shipped_config(std::string_view kind, std::string_view name, Issues& issues,
-                                       bool array = false);
+                                       Opening opening = {});
+
+/// A local file, a folder, or a shipped config of any kind.
+bool names_anything(std::string_view name);
+
+/// Records that a word names none of several kinds of config, with the name of any of them that is near.
+void refuse_unknown(std::span<const std::string_view> kinds, std::string_view name, Issues& issues,
+                    const Issue& where = {});
 
 /// Gives issues that name a pointer of a config, found before under `origin`, their line and column. Without
 /// one, or without issues, nothing is read.

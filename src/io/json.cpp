@@ -213,7 +213,7 @@ class Builder {
   json root_;
   std::vector<Level> open_;
   std::map<std::string, int> repeated_;  // pointer -> times seen
-  int refusals_ = 0;
+  int refusals_ = 0, repetitions_ = 0;
   bool lenient_;
 
   json* put(json value) {
@@ -239,13 +239,14 @@ class Builder {
     }
     return out;
   }
-  void refuse_repeated(const std::string& key) {
+  void refuse_repeated() {
+    ++repetitions_;
     if (++refusals_ > kMaxRefusals) return;
     const std::string at = pointer();
     const int seen = ++repeated_.try_emplace(at, 1).first->second;
     const std::size_t offset = locate(refuse_.text(), at, seen).key;
     const Place first = place_of(refuse_.text(), locate(refuse_.text(), at).key);
-    refuse_.at(offset, "json-duplicate-key", key,
+    refuse_.at(offset, "json-duplicate-key", "",
                "appear once; it stands already at " + std::to_string(first.line) + ":" +
                    std::to_string(first.column),
                "remove one of the two", at);
@@ -254,6 +255,8 @@ class Builder {
  public:
   Builder(Refusal& refuse, bool lenient) : refuse_(refuse), lenient_(lenient) {}
   bool ok() const { return refusals_ == 0; }
+  /// Nothing is wrong but keys that stand twice: what was read last holds, and the rest can be judged.
+  bool readable() const { return refusals_ == repetitions_; }
   json take() { return std::move(root_); }
 
   bool null() { return put(nullptr), true; }
@@ -275,7 +278,7 @@ class Builder {
   bool key(std::string& v) {
     Level& top = open_.back();
     top.key = v;
-    if (top.node->contains(v)) refuse_repeated(v);
+    if (top.node->contains(v)) refuse_repeated();
     return true;
   }
   bool start_object(std::size_t) { return open_.push_back({put(json::object()), {}}), true; }
@@ -304,7 +307,8 @@ bool is_utf8(std::string_view text, std::string_view file, Issues& issues) {
   return check_encoding(refuse);
 }
 
-std::optional<json> parse_json(std::string_view text, std::string_view file, Issues& issues, bool lenient) {
+std::optional<json> parse_json(std::string_view text, std::string_view file, Issues& issues, bool lenient,
+                               Repeated repeated) {
   Refusal refuse(text, file, issues);
   if (text.size() > kMaxFileBytes) {
     refuse.at(0, "file-too-large", std::to_string(text.size()) + " bytes", "be at most 4 MiB", "shorten it");
@@ -320,7 +324,8 @@ std::optional<json> parse_json(std::string_view text, std::string_view file, Iss
   Builder builder(refuse, lenient);
   const bool read =
       lenient ? json::sax_parse(without_not_finite(text), &builder) : json::sax_parse(text, &builder);
-  if (!read || !builder.ok()) return std::nullopt;
+  const bool usable = builder.ok() || (repeated == Repeated::ReadOn && builder.readable());
+  if (!read || !usable) return std::nullopt;
   return builder.take();
 }
 

@@ -37,9 +37,13 @@ std::optional<std::string> read_file(const std::string& path, Issues& issues);
 /// Without the byte order mark that some editors write.
 std::string_view without_bom(std::string_view text);
 
+/// A key that stands twice is a mistake, told in either case; ReadOn: the last one holds, so that what else
+/// is wrong is told in the same run. Its reader must ask for errors from before the text was opened.
+enum class Repeated : bool { Refuse, ReadOn };
+
 /// `text` without a byte order mark. Every mistake becomes an issue of `file`. lenient: NaN, Infinity and
 /// integers of any length are read as what Python's json module writes with them.
 std::optional<nlohmann::json> parse_json(std::string_view text, std::string_view file, Issues& issues,
-                                         bool lenient = false);
+                                         bool lenient = false, Repeated repeated = Repeated::Refuse);
 
 }  // namespace trainplan

@@ -180,8 +180,8 @@ class ClusterReader {
  public:
   ClusterReader(const Document& doc, Issues& issues) : doc_(doc), issues_(issues) {}
 
-  std::optional<Checked<ClusterSpec>> read() {
-    const std::size_t first = issues_.all().size();
+  /// Issues from `first` on are about this file, those of its text among them.
+  std::optional<Checked<ClusterSpec>> read(std::size_t first) {
     const Reader in(doc_, issues_);
     in.allow(kClusterKeys);
     ClusterSpec c;
@@ -205,14 +205,17 @@ class ClusterReader {
 }  // namespace
 
 std::optional<Checked<ClusterSpec>> load_cluster(std::string_view name_or_path, Issues& issues) {
-  const auto doc = find_config("clusters", name_or_path, issues);
-  return doc ? ClusterReader(*doc, issues).read() : std::nullopt;
+  const std::size_t first = issues.all().size();
+  const auto doc = find_config("clusters", name_or_path, issues, {}, {}, {.repeated = Repeated::ReadOn});
+  return doc ? ClusterReader(*doc, issues).read(first) : std::nullopt;
 }
 
 std::optional<Checked<ClusterSpec>> load_cluster_text(std::string_view text, std::string_view file,
                                                       Issues& issues) {
-  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
-  return doc ? ClusterReader(*doc, issues).read() : std::nullopt;
+  const std::size_t first = issues.all().size();
+  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues,
+                                 {.repeated = Repeated::ReadOn});
+  return doc ? ClusterReader(*doc, issues).read(first) : std::nullopt;
 }
 
 std::optional<Accelerator> load_accelerator_text(std::string_view text, std::string_view file,

@@ -55,7 +55,7 @@ std::vector<FailureRecord> read_records(const Document& doc, Issues& issues) {
 }  // namespace
 
 std::vector<FailureRecord> failure_records(Issues& issues) {
-  const auto doc = shipped_config("references", "failures", issues, true);
+  const auto doc = shipped_config("references", "failures", issues, {.array = true});
   return doc ? read_records(*doc, issues) : std::vector<FailureRecord>{};
 }
 
@@ -65,7 +65,8 @@ std::vector<FailureRecord> failure_records() {
 }
 
 std::vector<FailureRecord> load_failures_text(std::string_view text, std::string_view file, Issues& issues) {
-  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues, true);
+  const auto doc =
+      open_document(std::string(text), std::string(file), std::string(file), issues, {.array = true});
   return doc ? read_records(*doc, issues) : std::vector<FailureRecord>{};
 }
 

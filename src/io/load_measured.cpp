@@ -242,6 +242,12 @@ std::optional<MeasuredTable> read_table(std::string_view text, std::string_view 
   const auto records = parse_csv(text, file, issues);
   if (!records) return std::nullopt;
   std::vector<MeasuredLine> lines = measured_lines(*records, file, issues);
+  if (lines.empty() && !errors_since(issues, first))
+    issues.add({.rule = "no-rows",
+                .file = std::string(file),
+                .got = "a first line alone",
+                .must = "have a row for each measured run below the names of its columns",
+                .hint = "see docs/inputs/measured.md, or leave the file out: the shipped table is taken"});
   const MeasuredRules rules(issues);
   const auto calibration = load_calibration(issues, constants);
   if (errors_since(issues, first) || !calibration) return std::nullopt;

@@ -41,6 +41,31 @@ const Family* find_family(const Reader& text, const Reader& root, std::string& t
   return family;
 }
 
+/// The object that holds the decoder: the root, or what multimodal files nest.
+std::optional<Reader> text_part(const Reader& root) {
+  for (const std::string_view key : kNestedKeys) {
+    const auto found = root.node().find(std::string(key));
+    if (found == root.node().end() || found->is_null()) continue;
+    if (found->is_object() && found->empty()) continue;
+    return root.object(key);
+  }
+  return root;
+}
+
+/// Where the family is not known, what no family takes is told all the same: values that are no whole number,
+/// or out of range.
+void judge_values(const Document& doc, const std::string& type, Issues& issues) {
+  Issues found;
+  const Reader root(doc, found, Spelling::Lenient);
+  const std::optional<Reader> text = text_part(root);
+  const std::vector<std::string_view> known = family_types();
+  const std::string_view near = nearest(type, known);
+  const Family& family = near.empty() ? families().front() : *family_of_type(near);
+  if (text) ModelShape(*text, root, family, type).read();
+  for (Issue& issue : found.all())
+    if (issue.rule == "integer" || issue.rule == "range") issues.add(std::move(issue));
+}
+
 /// What the file says beside the shape that a reader of the numbers should know.
 void warn_of_architecture(const Reader& in, const Family& family) {
   for (const std::string& architecture : in.strings("architectures")) {
@@ -54,17 +79,6 @@ void warn_of_architecture(const Reader& in, const Family& family) {
               "be a language model: its head is counted, not the classifier",
               "add vocab_size x hidden_size to neither");
   }
-}
-
-/// The object that holds the decoder: the root, or what multimodal files nest.
-std::optional<Reader> text_part(const Reader& root) {
-  for (const std::string_view key : kNestedKeys) {
-    const auto found = root.node().find(std::string(key));
-    if (found == root.node().end() || found->is_null()) continue;
-    if (found->is_object() && found->empty()) continue;
-    return root.object(key);
-  }
-  return root;
 }
 
 /// Towers and adapters that stand in the file beside the decoder.
@@ -82,8 +96,11 @@ void leave_out(const Reader& root, bool nested, ModelSpec& model) {
     model.left_out.emplace_back("what the model adds around its text decoder");
 }
 
-std::optional<Checked<ModelSpec>> read_model(const Document& doc, Issues& issues) {
-  const std::size_t first = issues.all().size();
+constexpr Opening kModelOpening{.spelling = Spelling::Lenient, .repeated = Repeated::ReadOn};
+
+/// Issues from `first` on are about this file, those of its text among them.
+std::optional<Checked<ModelSpec>> read_model(const Document& doc, std::size_t first, Issues& issues) {
+  const std::size_t opened = issues.all().size();
   const Reader root(doc, issues, Spelling::Lenient);
   const std::optional<Reader> text = text_part(root);
   if (!text) return std::nullopt;
@@ -93,9 +110,12 @@ std::optional<Checked<ModelSpec>> read_model(const Document& doc, Issues& issues
   if (refused) return std::nullopt;
   std::string type;
   const Family* family = find_family(*text, root, type);
-  if (family == nullptr) return std::nullopt;
+  if (family == nullptr) {
+    judge_values(doc, type, issues);
+    return std::nullopt;
+  }
   refuse_foreign_parts(*text, *family);
-  if (errors_since(issues, first)) return std::nullopt;
+  if (errors_since(issues, opened)) return std::nullopt;
   warn_of_architecture(*text, *family);
   ModelShape shape(*text, root, *family, type);
   ModelSpec model = shape.read();
@@ -114,15 +134,17 @@ std::optional<Checked<ModelSpec>> read_model(const Document& doc, Issues& issues
 }  // namespace
 
 std::optional<Checked<ModelSpec>> load_model(std::string_view name_or_path, Issues& issues) {
-  const auto doc = find_config("models", name_or_path, issues, {}, {}, false, Spelling::Lenient);
-  return doc ? read_model(*doc, issues) : std::nullopt;
+  const std::size_t first = issues.all().size();
+  const auto doc = find_config("models", name_or_path, issues, {}, {}, kModelOpening);
+  return doc ? read_model(*doc, first, issues) : std::nullopt;
 }
 
 std::optional<Checked<ModelSpec>> load_model_text(std::string_view text, std::string_view file,
                                                   Issues& issues) {
-  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues, false,
-                                 Spelling::Lenient);
-  return doc ? read_model(*doc, issues) : std::nullopt;
+  const std::size_t first = issues.all().size();
+  const auto doc =
+      open_document(std::string(text), std::string(file), std::string(file), issues, kModelOpening);
+  return doc ? read_model(*doc, first, issues) : std::nullopt;
 }
 
 }  // namespace trainplan

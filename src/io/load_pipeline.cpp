@@ -53,12 +53,13 @@ PipelineSpec read_pipeline(const Document& doc, Issues& issues) {
 }  // namespace
 
 std::optional<PipelineSpec> load_pipeline(std::string_view name_or_path, Issues& issues) {
-  const auto doc = find_config("schedules", name_or_path, issues);
+  const auto doc = find_config("schedules", name_or_path, issues, {}, {}, {.repeated = Repeated::ReadOn});
   return doc ? std::optional(read_pipeline(*doc, issues)) : std::nullopt;
 }
 
 std::optional<PipelineSpec> load_pipeline_text(std::string_view text, std::string_view file, Issues& issues) {
-  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
+  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues,
+                                 {.repeated = Repeated::ReadOn});
   return doc ? std::optional(read_pipeline(*doc, issues)) : std::nullopt;
 }
 
@@ -73,6 +74,13 @@ bool names_a_pipeline(std::string_view name_or_path) {
   for (const PipelineField& field : pipeline_fields())
     if (field.key != "schedule" && doc->root.contains(std::string(field.key))) return true;
   return false;
+}
+
+bool refuse_unknown_pipeline(std::string_view name_or_path, Issues& issues) {
+  constexpr std::string_view kKinds[] = {"schedules", "runs"};
+  if (names_anything(name_or_path)) return false;
+  refuse_unknown(kKinds, name_or_path, issues, {.pointer = "PIPELINE or RUN"});
+  return true;
 }
 
 }  // namespace trainplan

@@ -40,7 +40,7 @@ std::vector<Anchor> read_anchors(const Document& doc, Issues& issues) {
 }  // namespace
 
 std::vector<Anchor> anchors(Issues& issues) {
-  const auto doc = shipped_config("references", "anchors", issues, true);
+  const auto doc = shipped_config("references", "anchors", issues, {.array = true});
   return doc ? read_anchors(*doc, issues) : std::vector<Anchor>{};
 }
 
@@ -50,7 +50,8 @@ std::vector<Anchor> anchors() {
 }
 
 std::vector<Anchor> load_anchors_text(std::string_view text, std::string_view file, Issues& issues) {
-  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues, true);
+  const auto doc =
+      open_document(std::string(text), std::string(file), std::string(file), issues, {.array = true});
   return doc ? read_anchors(*doc, issues) : std::vector<Anchor>{};
 }
 

@@ -130,12 +130,13 @@ RunSpec read_run(const Document& doc, Issues& issues) {
 }  // namespace
 
 std::optional<RunSpec> load_run(std::string_view name_or_path, Issues& issues) {
-  const auto doc = find_config("runs", name_or_path, issues);
+  const auto doc = find_config("runs", name_or_path, issues, {}, {}, {.repeated = Repeated::ReadOn});
   return doc ? std::optional(read_run(*doc, issues)) : std::nullopt;
 }
 
 std::optional<RunSpec> load_run_text(std::string_view text, std::string_view file, Issues& issues) {
-  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues);
+  const auto doc = open_document(std::string(text), std::string(file), std::string(file), issues,
+                                 {.repeated = Repeated::ReadOn});
   return doc ? std::optional(read_run(*doc, issues)) : std::nullopt;
 }
 

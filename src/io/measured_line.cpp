@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "text.hpp"
+#include "trainplan/io/units.hpp"
+#include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
 namespace {
@@ -101,13 +103,22 @@ class TableReader {
                "be a column of the table", "add it to the first line; cells may be empty");
   }
 
+  /// What the cell may have meant: 8000 of "8k", 21.8 of "-21.8".
+  static std::string near(const MeasuredColumn& column, const std::string& cell) {
+    const bool whole = column.kind == CellKind::Whole;
+    const Measure m = parse_quantity(cell, kCount);
+    const double meant = m ? std::abs(whole ? std::round(m.value) : m.value) : 0;
+    const std::string text = shown(whole ? std::clamp(meant, 0.0, static_cast<double>(column.most)) : meant);
+    return is_legal(column, text) ? text : whole ? "1" : "1.5";
+  }
+
   void check(const MeasuredColumn& column, Place at, const std::string& cell) {
     if (is_legal(column, cell)) return;
     const bool whole = column.kind == CellKind::Whole;
     refuse(at, whole ? "integer" : "number", std::string(column.name), cell,
            whole ? "be a whole number from 1 to " + std::to_string(column.most) + ", or empty"
                  : "be a number above zero, or empty",
-           whole ? "try 1" : "try 1.5");
+           "try " + near(column, cell));
   }
 
   MeasuredLine read_row(const CsvRecord& record) {

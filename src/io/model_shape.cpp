@@ -95,12 +95,17 @@ void ModelShape::read_head_dim() {
   if (family_.head_dim > 0) return;
   model_.head_dim = std::max<std::int64_t>(model_.hidden / model_.heads, 1);
   if (model_.hidden % model_.heads == 0) return;
-  std::int64_t near = std::min(model_.heads, model_.hidden);
-  while (model_.hidden % near != 0) --near;
+  const std::int64_t groups = model_.kv_heads == model_.heads ? 1 : model_.kv_heads;
+  const std::int64_t near = nearest_that(model_.heads, kMaxHeads, [&](std::int64_t heads) {
+    return model_.hidden % heads == 0 && heads % groups == 0;
+  });
   const std::string spelled = keys_.pointer_of("/num_attention_heads");
   keys_.refuse(std::string_view(spelled).substr(spelled.rfind('/') + 1), "heads-divide-hidden",
                "divide hidden_size = " + std::to_string(model_.hidden) + " when head_dim is left out",
                "try " + std::to_string(near) + ", or give head_dim");
+  // What follows from the number of heads is judged on the one that is proposed.
+  if (groups == 1 && model_.kv_heads > 1) model_.kv_heads = near;
+  model_.heads = near;
 }
 
 void ModelShape::read_latent() {
@@ -157,8 +162,8 @@ void ModelShape::read_shared_experts(bool routed) {
     case Shared::None: return;
     case Shared::Count:
       // The class defaults differ, so that a missing key could be none or one.
-      experts.shared_width = keys_.required(kSharedCountKeys, 0, kMaxExperts, "1") *
-                             std::max<std::int64_t>(experts.width, 1);
+      experts.shared_width =
+          keys_.required(kSharedCountKeys, 0, kMaxExperts, "1") * std::max<std::int64_t>(experts.width, 1);
       return;
     case Shared::Width:
       experts.shared_width = keys_.integer(kSharedWidthKeys, 0, kMaxWidth).value_or(0);

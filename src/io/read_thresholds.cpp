@@ -54,10 +54,13 @@ bool check_name(std::string_view id, const ReportedPlan& a, const ReportedPlan& 
                 hint_for(id, known_names(a, b)));
 }
 
-std::optional<double> share_of(std::string_view text, Issue& out) {
+/// The hint keeps the name, and a number that lacks the % alone.
+std::optional<double> share_of(std::string_view name, std::string_view text, Issue& out) {
   const Measure m = parse_quantity(text);
   if (m && m.word == UnitWord::Percent && m.value >= 0 && m.value <= kMostGrowth) return m.value;
-  refuse(out, "threshold", "be NAME=PERCENT, from 0% on", "try step=5%");
+  const bool bare = m && m.word == UnitWord::None && m.dim == kCount && m.value >= 0 && m.value <= 100;
+  refuse(out, "threshold", "be NAME=PERCENT, from 0% on",
+         "try " + std::string(name) + "=" + (bare ? std::string(text) : std::string("5")) + "%");
   return std::nullopt;
 }
 
@@ -69,9 +72,11 @@ std::vector<Threshold> read_thresholds(std::string_view text, const ReportedPlan
   for (const std::string_view part : comma_parts(text)) {
     Issue share_issue{.pointer = "--fail-above", .got = clipped(part)}, name_issue = share_issue;
     const std::size_t equals = std::min(part.find('='), part.size());
-    const std::string id(id_of(part.substr(0, equals)));
-    const auto share = share_of(part.substr(std::min(equals + 1, part.size())), share_issue);
+    const std::string_view name = part.substr(0, equals);
+    const std::string id(id_of(name));
     const bool known = a == nullptr || b == nullptr || check_name(id, *a, *b, name_issue);
+    const auto share = share_of(known && !name.empty() ? name : "step",
+                                part.substr(std::min(equals + 1, part.size())), share_issue);
     if (share && known) out.push_back({std::string(part), id, *share});
     if (!share) issues.add(std::move(share_issue));
     if (!known) issues.add(std::move(name_issue));

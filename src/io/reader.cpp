@@ -89,10 +89,12 @@ std::string try_integer(const json& value, std::int64_t lo, std::int64_t hi) {
 }  // namespace
 
 std::optional<Document> open_document(std::string text, std::string file, std::string origin, Issues& issues,
-                                      bool array, Spelling spelling) {
+                                      Opening opening) {
   text.erase(0, text.size() - without_bom(text).size());
-  std::optional<json> root = parse_json(text, file, issues, spelling == Spelling::Lenient);
+  std::optional<json> root =
+      parse_json(text, file, issues, opening.spelling == Spelling::Lenient, opening.repeated);
   if (!root) return std::nullopt;
+  const bool array = opening.array;
   if (array ? !root->is_array() : !root->is_object()) {
     const Place place = place_of(text, locate(text, "").value);
     issues.add({.rule = "json-root",
@@ -308,6 +310,26 @@ std::vector<Reader> Reader::objects(std::string_view key) const {
   return out;
 }
 
+namespace {
+
+/// The value as its file spells it, "-40 GB/s", where an issue has it as a bare number of base units.
+void quote(const Document& doc, Issue& issue) {
+  double number = 0;
+  const auto [end, status] = std::from_chars(issue.got.data(), issue.got.data() + issue.got.size(), number);
+  if (issue.got.empty() || !issue.pointer.starts_with('/') || status != std::errc{} ||
+      end != issue.got.data() + issue.got.size())
+    return;
+  const json::json_pointer at(issue.pointer);
+  if (!doc.root.contains(at)) return;
+  const json* v = &doc.root.at(at);
+  if (v->is_object() && v->contains("value")) v = &v->at("value");
+  if (!v->is_string()) return;
+  const Measure m = parse_quantity(v->get_ref<const std::string&>());
+  if (m && m.value == number) issue.got = clipped(v->get_ref<const std::string&>());
+}
+
+}  // namespace
+
 void place_issues(std::span<const Document* const> documents, Issues& issues, std::size_t first) {
   std::vector<Issue> found(std::make_move_iterator(issues.all().begin() + static_cast<std::ptrdiff_t>(first)),
                            std::make_move_iterator(issues.all().end()));
@@ -326,6 +348,7 @@ void place_issues(std::span<const Document* const> documents, Issues& issues, st
       };
       if (std::any_of(kept.begin(), kept.end(), repeats)) continue;
       const Place place = place_of((*doc)->text, locate((*doc)->text, issue.pointer).value);
+      quote(**doc, issue);
       issue.file = (*doc)->file;
       issue.line = place.line;
       issue.column = place.column;

@@ -29,9 +29,16 @@ struct Document {
 /// Files written by other tools spell numbers as "8192" and 8192.0 too, and know NaN and Infinity.
 enum class Spelling : bool { Strict, Lenient };
 
+/// How a text is opened.
+struct Opening {
+  bool array = false;  ///< an array in place of an object
+  Spelling spelling = Spelling::Strict;
+  Repeated repeated = Repeated::Refuse;
+};
+
 /// `text` must hold a JSON object (or array, where that is said).
 std::optional<Document> open_document(std::string text, std::string file, std::string origin, Issues& issues,
-                                      bool array = false, Spelling spelling = Spelling::Strict);
+                                      Opening opening = {});
 
 /// One spelling of a choice.
 template <class E>

@@ -341,13 +341,27 @@ bool set_field(RunSpec& run, std::string_view key, std::string_view text, Issues
 
 bool set_pins(RunSpec& run, std::string_view pins, Issues& issues, const Issue& where) {
   bool ok = true;
+  std::vector<std::string> seen;
+  const auto repeats = [&](std::string_view key) {
+    const RunField* field = find_run_field(key);
+    if (field == nullptr) return false;
+    if (std::find(seen.begin(), seen.end(), field->key) == seen.end())
+      return seen.emplace_back(field->key), false;
+    Issue issue = where;
+    if (issue.pointer.empty()) issue.pointer = "--pin";
+    issue.got = clipped(key);
+    refuse(issue, "twice", "be pinned once", "leave one of the two out");
+    issues.add(std::move(issue));
+    return true;
+  };
   while (!pins.empty()) {
     const std::size_t end = std::min(pins.find(','), pins.size());
     const std::string_view pin = stripped(pins.substr(0, end));
     pins.remove_prefix(std::min(end + 1, pins.size()));
     const std::size_t equals = pin.find('=');
     if (equals != std::string_view::npos) {
-      ok = set_field(run, stripped(pin.substr(0, equals)), pin.substr(equals + 1), issues, where) && ok;
+      const std::string_view key = stripped(pin.substr(0, equals));
+      ok = !repeats(key) && set_field(run, key, pin.substr(equals + 1), issues, where) && ok;
       continue;
     }
     Issue issue = where;

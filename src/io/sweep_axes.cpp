@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -94,16 +95,19 @@ std::optional<Range> read_range(std::string_view text, Issue& out) {
   return std::nullopt;
 }
 
-/// Values up to the end, which is one of them when rounding alone keeps it from being met.
-bool add_range(const Range& range, std::vector<std::string>& values, Issue& out) {
+/// Values up to the end, which is one of them when rounding alone keeps it from being met; none of too many.
+std::vector<std::string> values_of(const Range& range, std::size_t before, Issue& out) {
   const double end = range.to.number * (1 + 1e-12);
+  std::vector<std::string> values;
   for (std::size_t i = 0; range.at(i) <= end; ++i) {
-    if (values.size() == kMostAxisValues)
-      return refuse(out, "range-size", "give at most " + std::to_string(kMostAxisValues) + " values",
-                    "take a larger factor or step");
+    if (before + values.size() == kMostAxisValues) {
+      refuse(out, "range-size", "give at most " + std::to_string(kMostAxisValues) + " values",
+             "take a larger factor or step");
+      return {};
+    }
     values.push_back(spelled({range.at(i), range.from.unit}));
   }
-  return true;
+  return values;
 }
 
 const NumberType* number_type(std::string_view type) {
@@ -120,11 +124,18 @@ const NumberType* batch_type(const std::vector<std::string>& values) {
   return static_cast<std::size_t>(tokens) == values.size() ? number_type("tokens") : nullptr;
 }
 
+/// A row for each value: one that stands twice is one value.
 void add_cells(SweepAxis& axis, const NumberType* type) {
   if (type != nullptr) axis.unit = type->unit;
-  for (const std::string& v : axis.values)
-    axis.cells.push_back(type == nullptr ? Cell{v}
-                                         : Cell{Value{parse_quantity(v, type->dim).value, type->unit}});
+  std::set<std::pair<double, std::string>> seen;
+  std::vector<std::string> values;
+  for (std::string& v : axis.values) {
+    const double number = type == nullptr ? 0 : parse_quantity(v, type->dim).value;
+    if (!seen.emplace(number, type == nullptr ? v : "").second) continue;
+    axis.cells.push_back(type == nullptr ? Cell{v} : Cell{Value{number, type->unit}});
+    values.push_back(std::move(v));
+  }
+  axis.values = std::move(values);
 }
 
 bool takes(const RunField* field, const std::string& key, const std::string& value, Issues& issues) {
@@ -144,18 +155,23 @@ bool takes(const RunField* field, const std::string& key, const std::string& val
   return false;
 }
 
-/// Values and ranges joined by commas. What is wrong is recorded, the rest is added.
-bool add_listed(std::string_view text, const Issue& where, std::vector<std::string>& values, Issues& issues) {
+/// Values and ranges joined by commas, those that `takes` accepts. What is wrong is recorded, of a range its
+/// first wrong value only: the others are wrong in the same way.
+bool add_listed(std::string_view text, const Issue& where, std::vector<std::string>& values, Issues& issues,
+                auto takes) {
   bool good = true;
   for (const std::string_view part : comma_parts(text)) {
     Issue issue = where;
     issue.got = clipped(part);
-    if (part.find("..") == std::string_view::npos) {
-      values.emplace_back(part);
-    } else if (const auto range = read_range(part, issue); !range || !add_range(*range, values, issue)) {
-      issues.add(std::move(issue));
-      good = false;
+    std::vector<std::string> added{std::string(part)};
+    if (part.find("..") != std::string_view::npos) {
+      const auto range = read_range(part, issue);
+      added = range ? values_of(*range, values.size(), issue) : std::vector<std::string>{};
     }
+    if (!issue.rule.empty()) issues.add(std::move(issue));
+    const bool taken = !added.empty() && std::ranges::all_of(added, takes);
+    good = good && taken;
+    if (taken) values.insert(values.end(), added.begin(), added.end());
   }
   return good;
 }
@@ -171,15 +187,17 @@ std::optional<SweepAxis> sweep_axis(std::string_view key, std::string_view text,
   }
   SweepAxis axis{std::string(field == nullptr ? key : field->key), {}, {}};
   const std::string_view type = field == nullptr ? "integer" : field->type;
+  const auto legal = [&](const std::string& value) { return takes(field, axis.key, value, issues); };
   bool good = true;
   if (number_type(type) != nullptr || type == kBatchType) {
-    good = add_listed(text, {.pointer = option_of(axis.key)}, axis.values, issues);
-  } else if (type == kListType) {
-    axis.values.emplace_back(text);
+    good = add_listed(text, {.pointer = option_of(axis.key)}, axis.values, issues, legal);
   } else {
-    for (const std::string_view part : comma_parts(text)) axis.values.emplace_back(part);
+    if (type == kListType)
+      axis.values.emplace_back(text);
+    else
+      for (const std::string_view part : comma_parts(text)) axis.values.emplace_back(part);
+    for (const std::string& value : axis.values) good = legal(value) && good;
   }
-  for (const std::string& value : axis.values) good = takes(field, axis.key, value, issues) && good;
   if (!good) return std::nullopt;
   add_cells(axis, type == kBatchType ? batch_type(axis.values) : number_type(type));
   return axis;

@@ -101,10 +101,13 @@ std::string time_text(double v) {
                       : joined(significant(v / s->factor, 3), "", s->name);
 }
 
-/// "0.70 s": hundredths, more digits where nothing else would be left.
+/// "0.70 s": hundredths, two digits where nothing else would be left.
 std::string step_time_text(double v) {
-  const bool small = v != 0 && std::abs(v) < 0.095;
-  return joined(small ? significant(v, 2) : two_or_one(v, 1000), "", "s");
+  const bool small = v != 0 && std::abs(v) < 0.095, tiny = std::abs(v) < 1e-4;
+  return joined(!small ? two_or_one(v, 1000)
+                : tiny ? significant(v, 2)
+                       : trimmed(fixed(v, decimals_for(v, 2))),
+                "", "s");
 }
 
 std::string share_text(double v) {

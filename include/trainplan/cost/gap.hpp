@@ -26,12 +26,13 @@ inline constexpr Formula step_residual{
     []<class N>(Seconds<N> step, Seconds<N> items) { return step - items; }};
 
 inline constexpr Formula gap_points{
-    "gap_points", "MFU points that a step lacks", Source{"identity", "difference of two MFUs, x 100"},
+    "gap_points", "MFU points that a step lacks; below zero where it is faster than planned",
+    Source{"identity", "difference of two MFUs, x 100"},
     std::array{Arg{"target", "MFU_0", "MFU that was planned"}, Arg{"measured", "MFU", "MFU of the step"}},
-    []<class N>(Count<N> target, Count<N> measured) { return 100.0 * positive(target - measured); }};
+    []<class N>(Count<N> target, Count<N> measured) { return 100.0 * (target - measured); }};
 
 inline constexpr Formula points_time{
-    "points_time", "wall-clock time of a run that some MFU points are worth",
+    "points_time", "wall-clock time of a run that some MFU points are worth, without a token budget",
     Source{"identity", "first order: points x time of one point"},
     std::array{Arg{"points", "g_i", "MFU points"}, Arg{"point", "T_point", "time that one point is worth"}},
     []<class N>(Count<N> points, Seconds<N> point) { return points * point; }};
@@ -49,12 +50,14 @@ struct GapPrediction {
 template <class N>
 struct GapRow {
   Seconds<N> budget;
+  bool planned = true;  ///< the budget is what the plan predicts
   std::optional<Seconds<N>> measured, excess;
   std::optional<Count<N>> points, first_order;
 };
 
 /// residual: step less its items. unknown: what the items without a measurement exceed together with the
-/// residual. points: `exact` distributed, or the quoted number where it is a rounding of that.
+/// residual. points: `exact` distributed, or the quoted number where it is a rounding of that; none where the
+/// step is faster than planned.
 template <class N>
 struct GapCost {
   Seconds<N> ideal, measured, target;
@@ -201,8 +204,10 @@ GapCost<typename R::Num> gap_cost(R& rec, const GapSpec& gap, const GapPredictio
   out.ideal = rec.item(
       {"gap.ideal", "T_ideal", "ideal step"},
       1.0 * rec.template in<Seconds<N>>({"p_ideal", "ideal step", "plan " + plan.ideal_id}, plan.ideal));
-  for (const LossItem i : kAllLossItems)
+  for (const LossItem i : kAllLossItems) {
     out.rows[index_of(i)].budget = detail::budget_of(rec, gap, plan, i, file);
+    out.rows[index_of(i)].planned = !gap.budget[index_of(i)];
+  }
   const auto& r = out.rows;
   out.budget_sum =
       rec.apply(seven_losses, {"gap.budget_sum", "B_sum", "budget of the seven items"}, r[0].budget,
@@ -225,7 +230,7 @@ GapCost<typename R::Num> gap_cost(R& rec, const GapSpec& gap, const GapPredictio
                                                 {"g_q", "points as quoted",
                                                  detail::origin_of(*gap.points, "--points", file, "points")},
                                                 gap.points->value))
-                   : rec.item(points, 1.0 * out.exact);
+                   : rec.item(points, positive(out.exact));
   detail::measure(rec, gap, file, out);
   for (const LossItem i : kAllLossItems) {
     GapRow<N>& row = out.rows[index_of(i)];

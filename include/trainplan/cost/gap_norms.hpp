@@ -1,4 +1,5 @@
-/// What is normal for each item of a step, whatever its budget: ranges from practice.
+/// What is normal for each item of a step: ranges from practice, which reach to what the plan itself
+/// predicts.
 #pragma once
 
 #include <array>
@@ -48,12 +49,14 @@ Q norm(R& rec, std::string_view symbol, std::string_view meaning, const Figure& 
   return figure<Q>(rec, symbol, meaning, f);
 }
 
-/// Of the item, both ends by the same formula.
+/// Of the item, both ends by the same formula. What the plan predicts is normal for it, also where practice
+/// speaks of other jobs; a budget that somebody stated is not.
 template <Recorder R, class F>
-NormalRange<typename R::Num> range(R& rec, LossItem item, F end) {
+NormalRange<typename R::Num> range(R& rec, LossItem item, const GapRow<typename R::Num>& row, F end) {
   const ItemNames low("normal_low", "L", item, "normal, low end: "),
       high("normal_high", "H", item, "normal, high end: ");
-  return {rec.item(low, end(false)), rec.item(high, end(true))};
+  if (!row.planned) return {rec.item(low, end(false)), rec.item(high, end(true))};
+  return {rec.item(low, min(end(false), row.budget)), rec.item(high, max(end(true), row.budget))};
 }
 
 template <Recorder R>
@@ -107,7 +110,9 @@ std::array<NormalRange<typename R::Num>, kLossItems> normal_ranges(R& rec, const
       {"T_full", "ideal step, full matrix", "plan compute.ideal_full"}, ideal_full);
   const double stage = static_cast<double>(problem.model().layers) / plan.pp;
   std::array<NormalRange<N>, kLossItems> out;
-  const auto set = [&](LossItem i, auto end) { out[index_of(i)] = range(rec, i, end); };
+  const auto set = [&](LossItem i, auto end) {
+    out[index_of(i)] = range(rec, i, cost.rows[index_of(i)], end);
+  };
   set(LossItem::Bubble, [&](bool high) { return high ? share_time(bubble, kernel) : zero(); });
   set(LossItem::ExposedComm, [&](bool high) { return detail::normal_exposed(rec, plan, norms, high); });
   set(LossItem::Recompute, [&](bool high) {

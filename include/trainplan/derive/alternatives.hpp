@@ -24,7 +24,7 @@ class Alternatives {
     s.push_back(Value{t.cost.comm.data.seconds.num(), Unit::Time});
     s.push_back(" at link rate, more than the ideal step of ");
     s.push_back(Value{ideal, Unit::Time});
-    s.push_back(" that would have to hide them");
+    s.push_back(" (full attention matrix) that would have to hide them");
     if (t.plan.sync_each_micro_batch) return s;
     s.push_back("; reduced once a step, the gradient stays whole: ");
     s.push_back(Value{t.cost.memory.params.stage.num() * bytes_of(t.problem.recipe.gradient), Unit::Traffic});
@@ -34,13 +34,17 @@ class Alternatives {
   Sentence judge(const Trial& t) const {
     if (t.verdict() == Verdict::DoesNotFit)
       return {"does not fit: ", Value{t.device() - t.gate(), Unit::Memory}, " over the gate"};
-    const double ideal = t.cost.compute.ideal_full.num();
-    if (t.plan.sharding == Sharding::Zero3 && t.cost.comm.data.seconds.num() > ideal)
-      return too_much_traffic(t, ideal);
-    if (t.verdict() == Verdict::Tight) return {"fits, without the planning margin"};
     const double step = t.cost.step.step.num(), own = out_.chosen.cost.step.step.num();
-    return {step < own ? "fits; step shorter by " : "fits; step longer by ",
-            Value{std::abs(step - own), Unit::Time}};
+    const double ideal = t.cost.compute.ideal_full.num();
+    const bool much = t.plan.sharding == Sharding::Zero3 && t.cost.comm.data.seconds.num() > ideal;
+    if (much && step >= own) return too_much_traffic(t, ideal);
+    if (t.verdict() == Verdict::Tight) return {"fits, without the planning margin"};
+    Sentence s{step < own ? "fits; step shorter by " : "fits; step longer by ",
+               Value{std::abs(step - own), Unit::Time}};
+    if (much)
+      s.insert(s.end(), {"; of ", Value{t.cost.comm.data.seconds.num(), Unit::Time}, " of traffic ",
+                         Value{t.cost.step.exposed_data.num(), Unit::Time}, " show"});
+    return s;
   }
 
  public:

@@ -38,6 +38,10 @@ std::optional<RunSpec> load_run(std::string_view name_or_path, Issues& issues);
 /// Named save and recovery times; `where` is the place that named it.
 std::optional<Scenario> load_scenario(std::string_view name_or_path, Issues& issues, const Issue& where = {});
 
+/// The kind of config that a word names ("models", "clusters", "runs", ...): by the keys of the local file,
+/// else of the shipped one. Empty where there is none, or no telling.
+std::string_view kind_of_config(std::string_view name);
+
 /// Gives issues about a run file that was loaded (its origin in `file`) their line and column.
 void place_in_run_file(const RunSpec& run, Issues& issues);
 

@@ -20,4 +20,8 @@ void place_in_pipeline_file(const PipelineSpec& spec, Issues& issues);
 /// Whether a word names such a file, and not a run. A file that has neither's keys is taken for a run.
 bool names_a_pipeline(std::string_view name_or_path);
 
+/// Records that a word names neither a pipeline nor a run nor anything else, with what it may stand for;
+/// false when it names something.
+bool refuse_unknown_pipeline(std::string_view name_or_path, Issues& issues);
+
 }  // namespace trainplan

@@ -36,17 +36,50 @@ inline bool is_better(const Trial& a, const Trial& b) {
   return rank(a) < rank(b);
 }
 
-/// The best plan of each framework, in the order of the frameworks; none for one without a legal plan.
+/// The model cannot tell its step from that of the fastest; what does not fit is told by its memory.
+inline bool is_alike(const Trial& t, const Trial& fastest) {
+  const double difference = t.problem.calibration().plan_difference.value;
+  return t.verdict() == fastest.verdict() && t.verdict() != Verdict::DoesNotFit &&
+         t.cost.step.step.num() <= fastest.cost.step.step.num() * (1 + difference);
+}
+
+/// The best plan of each framework, in the order of the frameworks; none for one without a legal plan. Of
+/// those that the model cannot tell from the fastest it is the one with most memory left, as a search
+/// prefers.
 inline std::vector<const FrameworkPlan*> best_plans(const std::vector<FrameworkPlan>& all) {
-  std::vector<const FrameworkPlan*> out;
+  std::vector<const FrameworkPlan*> fastest, out;
   for (const FrameworkPlan& p : all) {
     if (!p.trial) continue;
-    if (out.empty() || out.back()->framework != p.framework)
-      out.push_back(&p);
-    else if (is_better(*p.trial, *out.back()->trial))
-      out.back() = &p;
+    if (fastest.empty() || fastest.back()->framework != p.framework)
+      fastest.push_back(&p);
+    else if (is_better(*p.trial, *fastest.back()->trial))
+      fastest.back() = &p;
+  }
+  for (const FrameworkPlan* first : fastest) {
+    out.push_back(first);
+    for (const FrameworkPlan& p : all)
+      if (p.trial && p.framework == first->framework && is_alike(*p.trial, *first->trial) &&
+          p.trial->device() < out.back()->trial->device())
+        out.back() = &p;
   }
   return out;
+}
+
+/// Why a mode that is not the fastest of its framework is called its best.
+inline Notes alike_notes(const std::vector<FrameworkPlan>& all,
+                         const std::vector<const FrameworkPlan*>& best) {
+  Notes notes{"alike", {}};
+  for (const FrameworkPlan* p : best) {
+    const bool faster = std::any_of(all.begin(), all.end(), [&](const FrameworkPlan& o) {
+      return o.trial && o.framework == p->framework && is_better(*o.trial, *p->trial);
+    });
+    if (!faster) continue;
+    notes.sentences.push_back(
+        {p->framework + ": steps differ by less than ",
+         Value{p->trial->problem.calibration().plan_difference.value, Unit::Share},
+         ", which the model cannot tell apart; " + p->sharding + " leaves most memory free"});
+  }
+  return notes;
 }
 
 /// The same, the best first.
@@ -105,11 +138,13 @@ inline Notes overlap_notes(const std::vector<const FrameworkPlan*>& ranked) {
   return notes;
 }
 
-inline Section plans_section(const std::vector<const FrameworkPlan*>& best) {
+inline Section plans_section(const std::vector<FrameworkPlan>& all,
+                             const std::vector<const FrameworkPlan*>& best) {
   Section s{"plans", "Each framework in its best sharding mode", {}};
   Table table{"best", "", plan_columns(), {}};
   for (const FrameworkPlan* p : best) table.rows.push_back(plan_row(*p, true));
   s.blocks.push_back(std::move(table));
+  if (Notes notes = alike_notes(all, best); !notes.sentences.empty()) s.blocks.push_back(std::move(notes));
   if (Notes notes = overlap_notes(ranked(best)); !notes.sentences.empty())
     s.blocks.push_back(std::move(notes));
   return s;
@@ -132,7 +167,7 @@ inline Section modes_section(const std::vector<FrameworkPlan>& all) {
 inline Section weight_section(const std::vector<FrameworkPlan>& all,
                               const std::vector<const FrameworkPlan*>& best) {
   Section s{"weight", "One weight in each framework", {}};
-  Table bytes = weight_table(), layers = layer_table(), sent = collective_table();
+  Table bytes = weight_table(), layers = trainplan::layer_table(), sent = collective_table();
   std::vector<const Trial*> plans;
   for (const FrameworkPlan& p : all) {
     if (!p.trial) continue;
@@ -158,7 +193,7 @@ inline Report compare_report(const std::vector<FrameworkPlan>& all, const std::s
   Report r{"compare", title, order.front()->trial->verdict(), detail::compare_headline(order), {}};
   Table warnings = warning_table(true);
   for (const FrameworkPlan* p : best) add_warnings(warnings, p->issues, p->framework);
-  r.sections.push_back(detail::plans_section(best));
+  r.sections.push_back(detail::plans_section(all, best));
   add_warning_section(r, std::move(warnings));
   r.sections.push_back(detail::modes_section(all));
   r.sections.push_back(detail::weight_section(all, best));

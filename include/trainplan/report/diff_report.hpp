@@ -48,11 +48,20 @@ inline Change change_of(const ReportedItem& a, const ReportedItem& b) {
   return {&a, &b, short_unit(a.value.unit)};
 }
 
+/// A difference stands beside its numbers and so in their unit, however small it is.
+inline Unit difference_unit(const Change& c) {
+  constexpr double kInDays = 2 * 86400.0, kInSeconds = 1, kInMinutes = 120;  // as times are shown
+  if (c.unit == Unit::Share) return Unit::Points;
+  if (c.unit != Unit::Time) return c.unit;
+  const double least = std::min(std::abs(c.a->value.number), std::abs(c.b->value.number));
+  if (least >= kInDays) return Unit::Days;
+  return least >= kInSeconds && least < kInMinutes ? Unit::StepTime : Unit::Time;
+}
+
 /// Both numbers, their difference, and that as a share of the first.
 inline std::vector<Cell> change_cells(const Change& c) {
-  const Unit gap = c.unit == Unit::Share ? Unit::Points : c.unit;
-  return {Value{c.a->value.number, c.unit}, Value{c.b->value.number, c.unit}, Value{c.difference(), gap},
-          Value{c.is_none() ? 0 : c.share(), Unit::FineShare}};
+  return {Value{c.a->value.number, c.unit}, Value{c.b->value.number, c.unit},
+          Value{c.difference(), difference_unit(c)}, Value{c.is_none() ? 0 : c.share(), Unit::FineShare}};
 }
 inline std::vector<Column> change_columns() {
   return {{"a", "A"}, {"b", "B"}, {"difference", "difference"}, {"change", "change"}};

@@ -83,7 +83,12 @@ GapAnswer<typename R::Num> answer_gap(R& rec, const Trial& t, const Ledger& plan
       {"G_p", "goodput", share != nullptr ? "plan goodput" : "failure rate unknown"},
       share != nullptr ? share->value : 1.0);
   out.worth.timed = finishes(t.cost);
-  out.worth.priced = t.problem.cluster().price.known;
+  out.worth.gpus = in.gpus;
+  if (const Figure& price = t.problem.cluster().price; price.known)
+    out.worth.price = figure<UsdPerSec<N>>(rec, "c_gpu", "price of one GPU", price);
+  if (const auto& budget = t.problem.recipe.tokens)
+    out.worth.steps = {rec.template in<Tokens<N>>({"D", "token budget", "run /tokens"}, *budget), tokens,
+                       progress};
   out.worth.money =
       money_cost(rec, in, t.problem, tokens, out.cost.target, out.cost.target_mfu, progress, out.worth.timed);
   rec.apply(mfu_point_share, {"cost.mfu_point_share", "x_point", ""}, out.cost.target_mfu);

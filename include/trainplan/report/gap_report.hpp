@@ -1,6 +1,7 @@
 /// The answer of `gap`: a measured step item by item against its budget, and what to repair first.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,9 +52,11 @@ Section gap_step_section(const Trial& t, const GapSpec& gap, const GapCost<N>& c
                          const UtilisationBand& band) {
   Section s{"step", "Step", {}};
   Facts f{"", {}};
+  const bool own_budget = std::ranges::any_of(gap.budget, [](const auto& b) { return b.has_value(); });
   const std::string target = gap.target_mfu    ? "at the MFU that was planned"
                              : gap.target_step ? "as given"
-                                               : "predicted by the plan, with the budgets given";
+                             : own_budget      ? "predicted by the plan, with the budgets given"
+                                               : "predicted by the plan";
   f.add("plan", "plan", degrees_text(t.plan));
   if (const Calibration& constants = t.problem.calibration(); !constants.overlay.empty())
     f.facts.push_back(constants_fact(constants));
@@ -66,7 +69,9 @@ Section gap_step_section(const Trial& t, const GapSpec& gap, const GapCost<N>& c
   f.add("mfu", "MFU measured", Value{value_of(c.mfu), Unit::Share});
   f.add("exact_points", "between them", points_value(value_of(c.exact)));
   f.add("points", "points to explain", points_value(value_of(c.points)),
-        c.quoted ? "as quoted; rounds what lies between" : "what lies between");
+        c.quoted                 ? "as quoted; rounds what lies between"
+        : value_of(c.exact) >= 0 ? "what lies between"
+                                 : "none: the step is faster than planned");
   f.add("excess", "above budget", step_value(c.excess), "items, and what was not measured");
   f.add("residual", "residual, measured", step_value(c.residual), "measured step less its measured items");
   f.add("target_residual", "residual, planned", step_value(c.target_residual),
@@ -113,16 +118,16 @@ Section gap_item_section(const GapCost<N>& c) {
 /// What a range rests on.
 inline std::string norm_text(LossItem item, const Plan& p) {
   switch (item) {
-    case LossItem::Bubble: return p.pp == 1 ? "no pipeline" : "bubble share of the kernel time";
+    case LossItem::Bubble: return p.pp == 1 ? "no pipeline" : "bubble share of the kernel time, equal stages";
     case LossItem::ExposedComm:
-      return "70B on 1,024 H100 at 4M tokens: TP 0.2 to 0.4 s, tail of DP 0.05 to 0.1 s";
+      return "another job, 70B on 1,024 H100 at 4M tokens: TP 0.2 to 0.4 s, tail of DP 0.05 to 0.1 s";
     case LossItem::Recompute:
       return p.recompute == Recompute::None
                  ? "no recompute"
                  : "recompute " + std::string(name_of(p.recompute)) + ", share of the kernel time";
     case LossItem::DataWait: return "loading is hidden";
     case LossItem::Kernel: return "GEMMs at 70 to 75 % of peak, 15 to 20 % of the time in other kernels";
-    case LossItem::Launch: return "a step at micro-batch 1 with 16 micro-batches x 20 layers";
+    case LossItem::Launch: return "another job, 16 micro-batches of one sequence x 20 layers";
     case LossItem::Straggler: return "up to 2 % of the step";
   }
   return "";
@@ -151,6 +156,9 @@ Section gap_range_section(const GapAnswer<N>& a, const Plan& plan) {
          norm_text(i, plan)});
   }
   s.blocks.push_back(std::move(table));
+  s.blocks.push_back(
+      Notes{"normal_note",
+            {{"a range reaches to what the plan predicts for the item; to a budget as given it does not"}}});
   return s;
 }
 
@@ -179,6 +187,14 @@ std::string items_text(Repair r, const GapCost<N>& c) {
   return known + (known.empty() ? "not measured: " : "; not measured: ") + open;
 }
 
+/// How the days of an item come about.
+template <class N>
+Sentence run_note(const PointWorth<N>& worth) {
+  if (worth.steps) return {"of the run: every step of the token budget takes the time above budget longer"};
+  return {
+      "of the run: points x what one is worth in a run of 30 days; with --tokens steps x time above budget"};
+}
+
 template <class N>
 Section gap_repair_section(const GapAnswer<N>& a) {
   Section s{"repair", "Order of repair", {}};
@@ -198,7 +214,7 @@ Section gap_repair_section(const GapAnswer<N>& a) {
     table.rows.push_back({std::move(order), std::move(name), c.known ? Cell(step_value(c.excess)) : Cell{},
                           c.known ? Cell(points_value(value_of(c.points))) : Cell{},
                           timed ? Cell(Value{value_of(c.time), Unit::Days}) : Cell{},
-                          timed && a.worth.priced ? Cell(Value{value_of(c.money), Unit::Usd}) : Cell{},
+                          timed && a.worth.priced() ? Cell(Value{value_of(c.money), Unit::Usd}) : Cell{},
                           std::move(items)});
   };
   for (std::size_t k = 0; k < kRepairs.size(); ++k) {
@@ -211,6 +227,7 @@ Section gap_repair_section(const GapAnswer<N>& a) {
   else if (value_of(a.cost.unknown) > 0)
     row(Cell{}, "not explained", a.repair.back(), "the residual: no item explains it");
   s.blocks.push_back(std::move(table));
+  if (a.worth.timed) s.blocks.push_back(Notes{"run_note", {run_note(a.worth)}});
   s.blocks.push_back(std::move(look));
   return s;
 }

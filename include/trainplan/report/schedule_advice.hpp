@@ -49,6 +49,12 @@ class Adviser {
     return shortest(ids, [](const sim::Attempt&) { return true; });
   }
 
+  /// "3 sets", "1 set".
+  static void add_sets(Sentence& s, double sets) {
+    s.emplace_back(Value{sets, Unit::Count});
+    s.emplace_back(sets == 1 ? " set" : " sets");
+  }
+
   /// ": 49.3 ms less than 1F1B and 408 MiB more on the fullest stage".
   void compare(Sentence& s, const sim::Attempt& t, const sim::Attempt* base) const {
     if (base == nullptr || &t == base) return;
@@ -66,10 +72,10 @@ class Adviser {
     s.emplace_back(" and ");
     if (!a_.pipeline.sized && mine.stage_sets == other.stage_sets)
       s.emplace_back("as many sets");
-    else if (!a_.pipeline.sized)
-      s.insert(s.end(), {Value{mine.stage_sets, Unit::Count}, " sets in place of ",
-                         Value{other.stage_sets, Unit::Count}});
-    else if (bytes == 0)
+    else if (!a_.pipeline.sized) {
+      add_sets(s, mine.stage_sets);
+      s.insert(s.end(), {" in place of ", Value{other.stage_sets, Unit::Count}});
+    } else if (bytes == 0)
       s.emplace_back("the same memory");
     else
       difference(bytes, Value{std::abs(bytes), Unit::Request}, " on the fullest stage");
@@ -128,7 +134,8 @@ class Adviser {
         shortest({"zb_h1", "zb_auto", "interleaved_zb", "zbv", "v_zb", "v_half", "v_search"},
                  [&](const sim::Attempt& x) { return of(x).stage_sets <= sets; });
     if (t == nullptr) return none(std::move(when), "no order with halves fits in so many sets");
-    Sentence why{"the shortest with at most ", Value{sets, Unit::Count}, " sets"};
+    Sentence why{"the shortest with at most "};
+    add_sets(why, sets);
     compare(why, *t, a_.find("one_f1b"));
     return {std::move(when), t, std::move(why)};
   }
@@ -138,10 +145,34 @@ class Adviser {
     const sim::Attempt* t = shortest({"zb_h1", "zb_h2", "zb_auto", "interleaved_zb", "zbv", "v_zb", "v_half",
                                       "v_search", "dualpipe", "dualpipev"});
     if (t == nullptr) return none(std::move(when), "no order with halves fits");
-    Sentence why{"the shortest", a_.limited() ? " that fits" : "", ", with ",
-                 Value{of(*t).stage_sets, Unit::Count}, " sets"};
+    Sentence why{"the shortest", a_.limited() ? " that fits" : "", ", with "};
+    add_sets(why, of(*t).stage_sets);
     compare(why, *t, a_.find("one_f1b"));
     return {std::move(when), t, std::move(why)};
+  }
+
+  /// Bytes where layers have a size, else sets.
+  std::pair<double, double> kept(const sim::Attempt& t) const {
+    return {static_cast<double>(t.peak()), of(t).stage_sets};
+  }
+  /// It fits, and keeps less than 1F1B, which may be refused: then only the fit counts.
+  bool saves(const sim::Attempt* t) const {
+    const sim::Attempt* base = a_.find("one_f1b");
+    return t != nullptr && (base == nullptr || kept(*t) < kept(*base));
+  }
+  /// What a V keeps, as 1F1B does; the smallest of all where it is another one.
+  Advice sparing(std::string when, const sim::Attempt& t, Sentence why) const {
+    const sim::Attempt *base = a_.find("one_f1b"),
+                       *least = a_.least([&](const sim::Attempt&x) { return kept(x); });
+    compare(why, t, base);
+    if (kept(*least) < kept(t)) {
+      why.emplace_back("; the smallest is " + std::string(least->schedule->id) + " with ");
+      if (a_.pipeline.sized)
+        why.emplace_back(Value{of(*least).peak, Unit::Request});
+      else
+        add_sets(why, of(*least).stage_sets);
+    }
+    return {std::move(when), &t, std::move(why)};
   }
 
   /// V-Half does not grow with the micro-batches under a condition, V-Min only for near equal times.
@@ -154,25 +185,27 @@ class Adviser {
     const double sent = a_.seconds(a_.pipeline.cut(sim::Placement::Linear).shape.durations.transfer);
     const bool third = high <= (1 + kNearEqual) * low && sent <= kMuchLess * f / 2;
     const sim::Attempt *v_half = fitting("v_half"), *v_min = fitting("v_min");
-    if (v_half != nullptr && half) {
-      Sentence why{
-          "half of the sets, and its idle time does not grow with the micro-batches: T_W + 2 T_X >= 2 "
-          "T_F and T_W + 2 T_F >= 2 T_X"};
-      compare(why, *v_half, a_.find("one_f1b"));
-      return {std::move(when), v_half, std::move(why)};
+    Sentence why;
+    if (half && saves(v_half)) {
+      add_sets(why, of(*v_half).stage_sets);
+      why.emplace_back(
+          ", and its idle time does not grow with the micro-batches: T_W + 2 T_X >= 2 T_F and T_W + 2 T_F >= "
+          "2 "
+          "T_X");
+      return sparing(std::move(when), *v_half, std::move(why));
     }
-    if (v_min != nullptr) {
-      Sentence why{third  ? "a third of the sets; the three times are near equal and transfers short"
-                   : half ? "v_half does not fit"
-                          : "v_half would idle more with every micro-batch at these times"};
+    if (saves(v_min)) {
+      add_sets(why, of(*v_min).stage_sets);
+      why.emplace_back(third  ? "; the three times are near equal and transfers short"
+                       : half ? "; v_half does not fit or saves nothing"
+                              : "; v_half would idle more with every micro-batch at these times");
       if (!third)
         why.emplace_back("; it grows with the micro-batches, as times differ or transfers are long");
-      compare(why, *v_min, a_.find("one_f1b"));
-      return {std::move(when), v_min, std::move(why)};
+      return sparing(std::move(when), *v_min, std::move(why));
     }
-    const sim::Attempt* least = a_.least([](const sim::Attempt& t) { return t.peak(); });
+    const sim::Attempt* least = a_.least([&](const sim::Attempt& t) { return kept(t); });
     if (least == nullptr) return none(std::move(when), "nothing fits: recompute, or use more stages");
-    return {std::move(when), least, {"neither v_half nor v_min fits or may run; this is the smallest"}};
+    return {std::move(when), least, {"the smallest: neither v_half nor v_min saves, fits or may run"}};
   }
 
   Advice experts() const {

@@ -108,9 +108,7 @@ inline ScheduleFigures figures_of(const ScheduleAnswer& a, const sim::Attempt& t
   out.idle = seconds(t.timeline.max_idle());
   out.idle_share = out.idle / seconds(t.timeline.gradient_ready);
   out.span_idle = seconds(t.timeline.max_span_idle());
-  const Count<double> m{static_cast<double>(t.shape.micro_batches)};
-  const Seconds<double> busy{seconds(std::ranges::max(t.timeline.busy))};
-  out.bubble_rate = bubble_rate(Seconds<double>{seconds(t.timeline.longest_span())}, m, busy / m.num()).num();
+  out.bubble_rate = out.span_idle / seconds(t.timeline.longest_span());
   out.bare_idle = seconds(t.bare.max_idle());
   out.bare_span_idle = seconds(t.bare.max_span_idle());
   out.peak = static_cast<double>(t.peak());

@@ -71,7 +71,7 @@ inline Section comparison_section(const ScheduleAnswer& a) {
       {{"step: with the update, which waits for all stages; idle: of the idlest stage, up to that update; "
         "share: of that time"},
        {"in span: idle time of a stage between its first and its last pass; rate: its share of the longest "
-        "span, the bubble rate of papers"},
+        "span, where stages are equal the bubble rate of papers (calc bubble_rate)"},
        {"sets: activation sets of a whole stage, at most; sent: messages in each direction; copies: of the "
         "parameters"}}};
   if (a.limited())

@@ -32,8 +32,8 @@ inline void validate_attention(Validator& v, const ModelSpec& m) {
   const bool groups = v.range("/num_key_value_heads", m.kv_heads, 1, kMaxHeads);
   v.range("/head_dim", m.head_dim, 1, kMaxHeads);
   if (!heads || !groups || m.heads % m.kv_heads == 0) return;
-  std::int64_t near = m.kv_heads;
-  while (near > 1 && m.heads % near != 0) --near;
+  const std::int64_t near =
+      nearest_that(m.kv_heads, m.heads, [&](std::int64_t n) { return m.heads % n == 0; });
   v.fail({.rule = "kv-heads-divide-heads",
           .pointer = "/num_key_value_heads",
           .got = std::to_string(m.kv_heads),

@@ -47,6 +47,17 @@ class GapJudge {
          .hint = "give seconds of one optimizer step of the whole batch"});
   }
 
+  /// Nor is one likely to be faster than the range of the plan: then it is another step.
+  void not_below_range(double low) {
+    if (gap_.measured->value >= low) return;
+    add(*gap_.measured, "--measured", "measured",
+        {.level = Severity::Warning,
+         .rule = "faster-than-range",
+         .got = seconds_text(gap_.measured->value),
+         .must = "be at least " + seconds_text(low) + ", the fast end of what the plan predicts",
+         .hint = "check that the batch, the model and the number of GPUs are those of the step"});
+  }
+
   void item_fits(LossItem item, double ideal) {
     const auto& figure = gap_.items[index_of(item)];
     if (!figure) return;
@@ -92,6 +103,11 @@ inline void judge_gap(const GapSpec& gap, const std::string& file, double ideal,
   const std::size_t before = issues.all().size();
   for (const LossItem item : kAllLossItems) judge.item_fits(item, ideal);
   if (issues.all().size() == before) judge.items_fit_together();
+}
+
+/// `low`: the fast end of the range that the plan predicts. The measured step is known.
+inline void judge_range(const GapSpec& gap, const std::string& file, double low, Issues& issues) {
+  detail::GapJudge(gap, file, issues).not_below_range(low);
 }
 
 /// The quoted points are used where they round the exact ones; else that is said.

@@ -24,6 +24,19 @@ inline Issue place_of_key(const PipelineSpec& s, std::string_view key) {
   return out;
 }
 
+/// A pair that takes longer than its passes one after the other is none. Times have digits that no one types,
+/// so the hint is a whole number of microseconds where there is one.
+inline void refuse_slow_pair(Issue where, double pair, double most, Issues& issues) {
+  constexpr double kRounding = 1e-9, kMicro = 1e6;
+  if (pair <= most * (1 + kRounding)) return;
+  const double near = most * kMicro < 1 ? most : std::floor(most * kMicro * (1 + kRounding)) / kMicro;
+  where.rule = "range";
+  where.got = shown(pair) + " s";
+  where.must = "be at most a forward and a backward pass one after the other, " + shown(near) + " s";
+  where.hint = "try " + shown(1e3 * near) + "ms, or leave it out: their sum";
+  issues.add(std::move(where));
+}
+
 namespace detail {
 
 class PipelineRules {
@@ -104,9 +117,28 @@ class PipelineRules {
            "be given where other sizes are", "try " + written("saved_bytes_per_layer", "26768384"));
   }
 
-  /// A pair is never shorter than its longer half.
+  /// The longest of the stages, one pass after the other; 0 where lists do not go together.
+  double passes() const {
+    const std::size_t stages = std::max(
+        {s_.forward.size(), s_.backward.size(), s_.input_gradient.size(), s_.weight_gradient.size()});
+    double most = 0;
+    for (std::size_t g = 0; g < stages; ++g) {
+      double sum = 0;
+      for (const auto* times : {&s_.forward, &s_.backward, &s_.input_gradient, &s_.weight_gradient}) {
+        if (times->size() > 1 && times->size() != stages) return 0;
+        if (!times->empty()) sum += times->size() == 1 ? times->front() : (*times)[g];
+      }
+      most = std::max(most, sum);
+    }
+    return most;
+  }
+
+  /// A pair is never shorter than its longer half, and never longer than both.
   void pair() {
     if (!s_.pair || s_.forward.empty()) return;
+    const bool whole = !s_.backward.empty() || !(s_.input_gradient.empty() || s_.weight_gradient.empty());
+    if (const double most = passes(); whole && most > 0)
+      refuse_slow_pair(place_of_key(s_, "pair"), *s_.pair, most, issues_);
     const double least = std::max(*std::ranges::max_element(s_.forward),
                                   s_.backward.empty() ? 0 : *std::ranges::max_element(s_.backward));
     if (*s_.pair < least)

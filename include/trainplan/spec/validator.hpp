@@ -32,6 +32,16 @@ inline std::string shown(double v) {
   return {buffer, end};
 }
 
+/// The whole number from 1 to `most` that passes a test and is nearest to `from`, the smaller of two; 1 where
+/// none passes.
+template <class Test>
+std::int64_t nearest_that(std::int64_t from, std::int64_t most, Test passes) {
+  for (std::int64_t away = 0; away < most; ++away)
+    for (const std::int64_t n : {from - away, from + away})
+      if (n >= 1 && n <= most && passes(n)) return n;
+  return 1;
+}
+
 /// Collects the broken rules of one spec; ok() when there was none.
 class Validator {
   Issues& issues_;

@@ -49,9 +49,10 @@ double points(const GapCost<double>& c, Repair repair) {
 
 PointWorth<double> a_day_and_a_thousand_dollars() {
   PointWorth<double> worth;
-  worth.timed = worth.priced = true;
+  worth.timed = true;
   worth.money.mfu_point_time = Seconds<>{86400};
-  worth.money.mfu_point = Usd<>{1000};
+  worth.gpus = Count<>{1};
+  worth.price = UsdPerSec<>{1000.0 / 86400};
   return worth;
 }
 
@@ -127,7 +128,9 @@ TEST_CASE("a step within its plan has no points to distribute") {
   GapSpec gap;
   gap.measured = Stated{3.0};
   const GapCost<double> c = cost_of(gap);
-  CHECK(c.exact.num() == 0);
+  CHECK(c.exact.num() == Approx(100 * (c.target_mfu.num() - c.mfu.num())));
+  CHECK(c.exact.num() < 0);
+  CHECK(c.points.num() == 0);
   CHECK(c.excess.num() == 0);
   CHECK(c.unknown_points.num() == 0);
 }
@@ -176,4 +179,18 @@ TEST_CASE("a class without a measurement is not known") {
   CHECK(repairs[0].known);
   CHECK_FALSE(repairs[1].known);
   CHECK(repairs[4].points.num() > 0);
+}
+
+TEST_CASE("of a token budget every step pays its excess, however long the measured step is") {
+  PointWorth<double> worth = a_day_and_a_thousand_dollars();
+  worth.steps = {Tokens<>{1e9}, Tokens<>{1e6}, Count<>{0.5}};
+  for (const double measured : {6.2, 12.0}) {
+    GapSpec gap = example();
+    gap.measured = Stated{measured};
+    Eval rec;
+    const auto repairs = repair_costs(rec, cost_of(gap), worth);
+    CAPTURE(measured);
+    CHECK(repairs[0].time.num() == Approx(1000 * 0.98 / 0.5));
+    CHECK(repairs[0].money.num() == Approx(1000 * 0.98 / 0.5 * 1000 / 86400));
+  }
 }

@@ -168,6 +168,16 @@ TEST_CASE("full sharding on the main job: 175 GB and 3.5 s against the ideal 1.9
   CHECK(words(each->why).find("rejected") == 0);
 }
 
+TEST_CASE("what is faster than the chosen plan is not rejected for its traffic") {
+  std::optional<Asked> keep;
+  Derivation d = derived("llama70b", "h100x1024", {}, keep);
+  const double ideal = find(d, "fsdp")->trial.cost.compute.ideal_full.num();
+  REQUIRE(find(d, "fsdp")->trial.cost.comm.data.seconds.num() > ideal);
+  d.chosen.cost.step.step = d.chosen.cost.step.step * 10.0;
+  detail::Alternatives(keep->planner(), nullptr, d).judge_again();
+  CHECK(words(find(d, "fsdp")->why).find("rejected") == std::string::npos);
+}
+
 TEST_CASE("a small model needs no pipeline and less than TP 8") {
   std::optional<Asked> keep;
   const Derivation d = derived("llama8b", "h100x64", {}, keep);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -67,12 +68,32 @@ TEST_CASE("truncated JSON names the end of the text") {
 }
 
 TEST_CASE("duplicate keys are refused, both places named") {
-  const Issue issue = refusal("{\n  \"tp\": 8,\n  \"tp\": 4\n}");
+  Issues issues;
+  load_run_text("{\n  \"tp\": 8,\n  \"tp\": 4\n}", "run.json", issues);
+  REQUIRE(issues.all().size() == 1);
+  const Issue& issue = issues.all().front();
   CHECK(issue.rule == "json-duplicate-key");
+  CHECK(issue.got.empty());
   CHECK(issue.pointer == "/tp");
   CHECK(issue.line == 3);
   CHECK(issue.column == 3);
   CHECK(issue.must == "appear once; it stands already at 2:3");
+}
+
+TEST_CASE("a key that stands twice hides no other mistake, and no spec comes of its file") {
+  Issues run, model, cluster;
+  load_run_text(R"({"model": "m", "cluster": "c", "tp": 8, "tp": 4, "pp": "x", "foo": 1})", "run.json", run);
+  for (const char* rule : {"json-duplicate-key", "integer", "unknown-key"}) {
+    CAPTURE(rule);
+    CHECK(std::ranges::any_of(run.all(), [&](const Issue& i) { return i.rule == rule; }));
+  }
+  CHECK_FALSE(load_cluster_text(R"({"accelerator": "h100-sxm", "nodes": 1, "nodes": 2, "gpus_per_node": 8})",
+                                "c.json", cluster));
+  CHECK(cluster.has_errors());
+  CHECK_FALSE(
+      load_model_text(R"({"model_type": "llama", "vocab_size": 0, "vocab_size": 0})", "m.json", model));
+  CHECK(find_issue(model, "json-duplicate-key", "/vocab_size") != nullptr);
+  CHECK(find_issue(model, "range", "/vocab_size") != nullptr);
 }
 
 TEST_CASE("duplicate keys inside arrays and objects have their own pointer") {

@@ -160,13 +160,31 @@ TEST_CASE("heads must divide what they share") {
   const Issue* heads = find_issue(issues, "heads-divide-hidden", "/num_attention_heads");
   REQUIRE(heads != nullptr);
   CHECK(heads->line == 2);
-  CHECK(heads->hint == "try 16, or give head_dim");
+  CHECK(heads->hint == "try 32, or give head_dim");
 
   issues = mistakes("{" + kLlama + ", \"num_key_value_heads\": 7}");
   const Issue* groups = find_issue(issues, "kv-heads-divide-heads", "/num_key_value_heads");
   REQUIRE(groups != nullptr);
   CHECK(groups->line == 2);
-  CHECK(groups->hint == "try 4");
+  CHECK(groups->hint == "try 8");
+
+  // The number of heads that is proposed keeps the rule of the groups, which then says nothing of its own.
+  issues = mistakes(R"({"model_type": "llama", "hidden_size": 5120, "num_hidden_layers": 1,
+"num_attention_heads": 39, "num_key_value_heads": 8, "intermediate_size": 1, "vocab_size": 1,
+"max_position_embeddings": 1})");
+  REQUIRE(issues.all().size() == 1);
+  CHECK(issues.all()[0].hint == "try 40, or give head_dim");
+}
+
+TEST_CASE("an unknown family hides no value that no family takes") {
+  const Issues issues = mistakes(R"({"model_type": "lama", "hidden_size": -5120, "num_hidden_layers": 40.5,
+"num_attention_heads": 39, "vocab_size": 0})");
+  CAPTURE(listed(issues));
+  CHECK(issues.all().size() == 4);
+  CHECK(find_issue(issues, "unsupported-model", "/model_type") != nullptr);
+  CHECK(find_issue(issues, "range", "/hidden_size") != nullptr);
+  CHECK(find_issue(issues, "integer", "/num_hidden_layers") != nullptr);
+  CHECK(find_issue(issues, "range", "/vocab_size") != nullptr);
 }
 
 TEST_CASE("two spellings of one value must agree") {

@@ -110,6 +110,11 @@ TEST_CASE("rules between fields") {
   CHECK(only(judged(head + R"("backward": "20 ms", "memory_budget": "1GB"})")).pointer ==
         "/saved_bytes_per_layer");
   CHECK(only(judged(head + R"("backward": "20 ms", "pair": "15 ms"})")).hint == "try 20ms");
+  CHECK(only(judged(head + R"("backward": "20 ms", "pair": "1 s"})")).hint ==
+        "try 30ms, or leave it out: their sum");
+  CHECK(only(judged(head + R"("backward": ["20 ms", "25 ms", "1 ms", "1 ms"], "pair": "36 ms"})"))
+            .must.ends_with("0.035 s"));
+  CHECK(judged(head + R"("backward": "20 ms", "pair": "30 ms"})").all().empty());
   CHECK(judged(head + R"("input_gradient": "11 ms", "weight_gradient": "9 ms", "pair": "25 ms"})")
             .all()
             .empty());

@@ -83,6 +83,17 @@ TEST_CASE("a range that is wrong comes back with one that is right") {
   CHECK(mistake("dp", "1..1000000+1").rule == "range-size");
 }
 
+TEST_CASE("a value that stands twice is one, however it is spelled") {
+  CHECK(values("micro_batch", "1,1,2") == Texts{"1", "2"});
+  CHECK(values("max_step_time", "1s,1000ms,2s") == Texts{"1s", "2s"});
+  CHECK(values("recompute", "none,full,none") == Texts{"none", "full"});
+}
+
+TEST_CASE("a range is told once, whatever is wrong with its values") {
+  CHECK(mistake("micro_batch", "1..10000000x1.0000001").rule == "range-size");
+  CHECK(mistake("micro_batch", "1..100x1.01").rule == "integer");
+}
+
 TEST_CASE("every value that a field does not take is told") {
   Issues issues;
   CHECK_FALSE(sweep_axis("tp", "1,x,3,2.5", issues));

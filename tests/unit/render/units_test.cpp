@@ -131,7 +131,8 @@ TEST_CASE("times of a step are seconds, days are days") {
   CHECK(shown(0.69, Unit::StepTime) == "0.69 s");
   CHECK(shown(0.6973, Unit::StepTime) == "0.70 s");
   CHECK(shown(6.2, Unit::StepTime) == "6.20 s");
-  CHECK(shown(0.0123, Unit::StepTime) == "0.0123 s");
+  CHECK(shown(0.0123, Unit::StepTime) == "0.012 s");
+  CHECK(shown(0.01354, Unit::StepTime) == "0.014 s");
   CHECK(shown(-0.01, Unit::StepTime) == "-0.01 s");
   CHECK(shown(0, Unit::StepTime) == "0.00 s");
   CHECK(shown(61714.3, Unit::Days) == "0.714 days");

@@ -114,6 +114,20 @@ TEST_CASE("the best plan fits first, then has the shorter step") {
   CHECK(compare_report(alone, "t").verdict == Verdict::DoesNotFit);
 }
 
+TEST_CASE("of modes that the model cannot tell apart the one with most memory left is the best") {
+  const Asked asked("llama70b", "h100x1024");
+  FrameworkPlan fast{"a", "none", trial_of(asked, 8, 4)}, lean = fast;
+  lean.sharding = "zero1";
+  lean.trial->cost.memory.device = fast.trial->cost.memory.device * 0.7;
+  const auto best_when_slower = [&](double times) {
+    lean.trial->cost.step.step = fast.trial->cost.step.step * times;
+    const std::vector<FrameworkPlan> all{fast, lean};
+    return detail::best_plans(all).front()->sharding;
+  };
+  CHECK(best_when_slower(1.001) == "zero1");
+  CHECK(best_when_slower(1.2) == "none");
+}
+
 TEST_CASE("ranges that overlap make two plans equal") {
   const Asked asked("llama70b", "h100x1024");
   const Trial t = trial_of(asked, 8, 4);

@@ -105,6 +105,17 @@ TEST_CASE("the largest relative change stands first, whatever its sign; from 0 o
   CHECK(std::get<Value>(mfu_row[4]).number == Approx(-0.25));
 }
 
+TEST_CASE("a difference is in the unit of its numbers") {
+  const auto unit_of = [](double x, double y) {
+    const Report r = diff_report(sample(x, 0.4), sample(y, 0.4), {});
+    return std::get<Value>(table_of(r, "changes")->rows[0][3]).unit;
+  };
+  constexpr double kDay = 86400;
+  CHECK(unit_of(34.5 * kDay, 32.9 * kDay) == Unit::Days);
+  CHECK(unit_of(6.23, 5.95) == Unit::StepTime);
+  CHECK(unit_of(0.3, 0.2) == Unit::Time);
+}
+
 TEST_CASE("a threshold fails beyond it and in the bad direction only") {
   const Threshold step{"step=10%", "step.time", 0.1}, of_mfu{"mfu=10%", "step.mfu", 0.1};
   CHECK_FALSE(fails(sample(4, 0.4), sample(4, 0.4), {"step=0%", "step.time", 0}));

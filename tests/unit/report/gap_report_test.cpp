@@ -18,13 +18,17 @@ namespace {
 
 /// A plan, a gap and the answer with all that it refers to.
 struct Answered {
-  Asked asked{"llama70b", "h100x1024", {{"tp", "8"}, {"pp", "4"}, {"vpp", "4"}, {"flop_convention", "full"}}};
-  Derivation derivation = *asked.derived();
-  Ledger plan = explain(derivation.chosen.problem, derivation.chosen.plan, derivation.chosen.cost.stage);
+  Asked asked;
+  Derivation derivation;
+  Ledger plan;
   GapSpec gap;
   Explain rec;
 
-  Answered() {
+  explicit Answered(
+      problems::Fields fields = {{"tp", "8"}, {"pp", "4"}, {"vpp", "4"}, {"flop_convention", "full"}})
+      : asked("llama70b", "h100x1024", fields),
+        derivation(*asked.derived()),
+        plan(explain(derivation.chosen.problem, derivation.chosen.plan, derivation.chosen.cost.stage)) {
     Issues issues;
     gap = load_run("gap-example", issues)->gap;
   }
@@ -66,6 +70,25 @@ TEST_CASE("the order of repair is configuration, hardware, data, structure") {
   // One point: 30 days / 42 and the price of 1,024 GPUs for that time.
   CHECK(number(order.rows[0][4]) == Approx(6.712 * 30 * 86400 / 42).epsilon(1e-3));
   CHECK(number(order.rows[0][5]) == Approx(6.712 * 43886).epsilon(1e-3));
+}
+
+TEST_CASE("with a token budget an item takes its excess of every step") {
+  Answered a({{"tp", "8"}, {"pp", "4"}, {"vpp", "4"}, {"flop_convention", "full"}, {"tokens", "15T"}});
+  const Report r = a.report();
+  const double steps = 15e12 / 4194304, goodput = a.plan.find("goodput")->value;
+  CHECK(number(table(r, "order").rows[0][4]) == Approx(steps * 0.98 / goodput));
+}
+
+TEST_CASE("what the plan predicts is normal for it, a budget as given is not") {
+  Answered a;
+  const double bubble = a.plan.find("step.bubble")->value;
+  const auto highest = [&] {
+    const Report r = a.report();
+    return number(table(r, "normal").rows[0][2]);
+  };
+  CHECK(highest() < bubble);
+  a.gap.budget[index_of(LossItem::Bubble)].reset();
+  CHECK(highest() == bubble);
 }
 
 TEST_CASE("what is not measured is empty in the ledger, and has a line of its own") {

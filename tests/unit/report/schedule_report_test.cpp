@@ -122,6 +122,39 @@ TEST_CASE("what is proposed for the worked example, and for less memory") {
             .starts_with("fewer micro-batches"));
 }
 
+TEST_CASE("for short memory nothing is proposed that keeps more than 1F1B") {
+  PipelineSpec s = example();
+  for (const int stages : {2, 3, 4, 6, 12}) {
+    s.stages = stages;
+    const ScheduleAnswer a = answer_stated(s);
+    const std::string id = taken(a, "activation memory short");
+    CAPTURE(stages, id);
+    REQUIRE(a.find(id) != nullptr);
+    CHECK(a.find(id)->peak() <= a.find("one_f1b")->peak());
+  }
+  s.stages = 2;
+  const ScheduleAnswer two = answer_stated(s);
+  CHECK(two.find("v_half")->peak() > two.find("one_f1b")->peak());
+}
+
+TEST_CASE("the rate is the idle time in the span over the span, of equal stages the rate of papers") {
+  PipelineSpec s = example();
+  const auto row = [&](const ScheduleAnswer& a, const char* id) { return figures_of(a, *a.find(id)); };
+  const ScheduleAnswer equal = answer_stated(s);
+  for (const char* id : {"one_f1b", "zb_h1", "interleaved"}) {
+    CAPTURE(id);
+    const sim::Attempt& t = *equal.find(id);
+    const Seconds<> span{equal.seconds(t.timeline.longest_span())};
+    const Seconds<> pass{equal.seconds(t.timeline.busy.front()) / 8};
+    CHECK(row(equal, id).bubble_rate == Approx(bubble_rate(span, Count<>{8}, pass).num()));
+  }
+  s.forward = {0.010, 0.010, 0.010, 0.020};
+  const ScheduleAnswer unequal = answer_stated(s);
+  const sim::Attempt& t = *unequal.find("one_f1b");
+  const double span = unequal.seconds(t.timeline.longest_span());
+  CHECK(row(unequal, "one_f1b").bubble_rate == Approx(row(unequal, "one_f1b").span_idle / span));
+}
+
 TEST_CASE("every proposal gives a reason, and every row of every table has all its cells") {
   for (const int stages : {2, 3, 4, 6})
     for (const int micro_batches : {1, 3, 8, 12}) {
