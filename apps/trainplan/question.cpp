@@ -326,7 +326,8 @@ std::optional<Derivation> Question::answer(Issues& issues, Nearby nearby) const 
   }
   const auto [problem, plan] = planner_->complete(judged_choice(*planner_));
   report_rules(problem, plan, run, *options_, {}, issues);
-  if (nearby == Nearby::Named && !run.dp)
+  const bool open = !run.dp && !(run.tp && run.pp);  // else dp is known, and the rule names the batches
+  if (nearby == Nearby::Named && open)
     for (Issue& issue : issues.all())
       if (issue.rule == "batch-divides")
         if (std::string batches = legal_batches(); !batches.empty()) issue.hint = std::move(batches);

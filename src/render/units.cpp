@@ -101,8 +101,9 @@ std::string time_text(double v) {
                       : joined(significant(v / s->factor, 3), "", s->name);
 }
 
-/// "0.70 s": hundredths, two digits where nothing else would be left.
+/// "0.70 s": hundredths, two digits where nothing else would be left. What is below a nanosecond is rounding.
 std::string step_time_text(double v) {
+  if (std::abs(v) < 1e-9) v = 0;
   const bool small = v != 0 && std::abs(v) < 0.095, tiny = std::abs(v) < 1e-4;
   return joined(!small ? two_or_one(v, 1000)
                 : tiny ? significant(v, 2)

@@ -138,8 +138,8 @@ feed model 'a cluster' good_cluster.json '[a-z-]+'
 feed model 'a run' good_run.json '[a-z-]+'
 feed cluster 'a model' good_model.json '[a-z-]+'
 feed cluster 'a run' good_run.json '[a-z-]+'
-feed run 'a model' good_model.json unknown-key
-feed run 'a cluster' good_cluster.json unknown-key
+feed run 'a model' good_model.json wrong-kind
+feed run 'a cluster' good_cluster.json wrong-kind
 
 # Every mistake of a run at once, each at its place and with a legal value.
 printf '%s\n' '{' '  "model": "llama70b",' '  "cluster": "h100x1024",' '  "tp": 6,' '  "sequence": "x"' '}' >two.json

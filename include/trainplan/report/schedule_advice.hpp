@@ -203,9 +203,13 @@ class Adviser {
         why.emplace_back("; it grows with the micro-batches, as times differ or transfers are long");
       return sparing(std::move(when), *v_min, std::move(why));
     }
-    const sim::Attempt* least = a_.least([&](const sim::Attempt& t) { return kept(t); });
+    const sim::Attempt* least =
+        a_.least([&](const sim::Attempt& t) { return std::pair(kept(t), t.timeline.gradient_ready); });
     if (least == nullptr) return none(std::move(when), "nothing fits: recompute, or use more stages");
-    return {std::move(when), least, {"the smallest: neither v_half nor v_min saves, fits or may run"}};
+    return {std::move(when),
+            least,
+            {"neither v_half nor v_min fits and keeps less than 1F1B; this is the smallest, of equals the "
+             "shortest"}};
   }
 
   Advice experts() const {

@@ -178,9 +178,11 @@ inline Section supply_section(Explain& rec, const Given& given, Report& r) {
       add_fact(f, rec.ledger(), "data.supply", "supply", Unit::Count);
       const bool enough = value_of(*workers) >= value_of(least);
       r.verdict = enough ? Verdict::Fits : Verdict::DoesNotFit;
+      const bool one = value_of(*workers) == 1;
       r.headline = {Value{value_of(*workers), Unit::Whole},
-                    enough ? " workers keep up; " : " workers are too few; ",
-                    Value{value_of(least), Unit::Whole}, " are needed"};
+                    enough ? (one ? " worker keeps up; " : " workers keep up; ")
+                           : (one ? " worker is too few; " : " workers are too few; "),
+                    Value{value_of(least), Unit::Whole}, " needed"};
       add_pause(rec, given, needed, supply, f);
     }
   }
