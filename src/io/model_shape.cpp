@@ -95,7 +95,8 @@ void ModelShape::read_head_dim() {
   if (family_.head_dim > 0) return;
   model_.head_dim = std::max<std::int64_t>(model_.hidden / model_.heads, 1);
   if (model_.hidden % model_.heads == 0) return;
-  const std::int64_t groups = model_.kv_heads == model_.heads ? 1 : model_.kv_heads;
+  const std::int64_t groups =
+      model_.kv_heads == model_.heads ? 1 : std::max<std::int64_t>(1, model_.kv_heads);
   const std::int64_t near = nearest_that(model_.heads, kMaxHeads, [&](std::int64_t heads) {
     return model_.hidden % heads == 0 && heads % groups == 0;
   });

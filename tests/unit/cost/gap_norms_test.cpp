@@ -1,6 +1,9 @@
 // Normal ranges of the items of a step.
 #include "trainplan/cost/gap_norms.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "catch.hpp"
 #include "problems.hpp"
 #include "trainplan/report/gap_answer.hpp"
@@ -13,9 +16,13 @@ namespace {
 using Ranges = std::array<NormalRange<double>, kLossItems>;
 
 /// Of a step of 6.2 s with 3.4 s in kernels; the ideal is 2 s.
-Ranges ranges_of(const Plan& plan) {
+Ranges ranges_of(const Plan& plan, const std::optional<double>& predicted = {}) {
   Draft draft;
   GapCost<double> cost;
+  for (GapRow<double>& row : cost.rows) {
+    row.planned = predicted.has_value();
+    row.budget = Seconds<>{predicted.value_or(0)};
+  }
   cost.measured = Seconds<>{6.2};
   cost.rows[index_of(LossItem::Kernel)].measured = Seconds<>{3.4};
   Eval rec;
@@ -40,6 +47,14 @@ TEST_CASE("ranges of the main plan") {
   CHECK(high(r, LossItem::Launch) == Approx(0.3));
   CHECK(high(r, LossItem::Straggler) == Approx(0.124));
   for (const LossItem i : kAllLossItems) CHECK(low(r, i) <= high(r, i));
+}
+
+TEST_CASE("what the plan predicts for an item is normal, a stated budget is not") {
+  const Ranges practice = ranges_of(problems::main_plan()), wide = ranges_of(problems::main_plan(), 0.2);
+  for (const LossItem i : kAllLossItems) {
+    CHECK(low(wide, i) == std::min(low(practice, i), 0.2));
+    CHECK(high(wide, i) == std::max(high(practice, i), 0.2));
+  }
 }
 
 TEST_CASE("what a plan does not do takes no time") {

@@ -134,7 +134,7 @@ TEST_CASE("shipped scenarios are A, B and C, and a file may be one") {
   CHECK(found == 3);
   Issues issues;
   CHECK_FALSE(load_scenario_text(R"({"save_time": "-1 s", "detekt": "5 s"})", "own.json", issues));
-  CHECK(listed(issues) == "positive /save_time = -1; unknown-key /detekt = detekt; ");
+  CHECK(listed(issues) == "positive /save_time = -1 s; unknown-key /detekt = detekt; ");
   Issues missing;
   CHECK_FALSE(load_scenario("D", missing, {.pointer = "--scenario"}));
   CHECK(missing.all()[0].pointer == "--scenario");

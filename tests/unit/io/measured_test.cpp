@@ -217,6 +217,7 @@ TEST_CASE("mistakes of a table come at once, with line and column") {
   CHECK(found(5, "integer", "gbs_sequences"));
   CHECK(cells.all().size() == 6);
   CHECK(mistakes("").all().at(0).rule == "empty");
+  CHECK(mistakes("id,model,gpu,gpus,seq,gbs_sequences\n").all().at(0).rule == "no-rows");
   CHECK(mistakes("id,model,gpu,gpus,seq,gbs_sequences,tp\na,llama3-8b,H100,8,8192,64,1000000\n")
             .all()
             .at(0)
@@ -225,7 +226,8 @@ TEST_CASE("mistakes of a table come at once, with line and column") {
 
 TEST_CASE("a column that is not read is warned about") {
   Issues issues;
-  CHECK(load_measured_text("id,model,gpu,gpus,seq,gbs_sequences,colour\n", "runs.csv", issues));
+  CHECK(load_measured_text("id,model,gpu,gpus,seq,gbs_sequences,colour\na,llama3-8b,H100,8,8192,64,red\n",
+                           "runs.csv", issues));
   REQUIRE(issues.all().size() == 1);
   CHECK(issues.all()[0].level == Severity::Warning);
 }
