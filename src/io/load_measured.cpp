@@ -247,7 +247,9 @@ std::optional<MeasuredTable> read_table(std::string_view text, std::string_view 
                 .file = std::string(file),
                 .got = "a first line alone",
                 .must = "have a row for each measured run below the names of its columns",
-                .hint = "see docs/inputs/measured.md, or leave the file out: the shipped table is taken"});
+                .hint = "see docs/inputs/measured.md, or leave the file out: the shipped table is taken",
+                .line = 1,
+                .column = 1});
   const MeasuredRules rules(issues);
   const auto calibration = load_calibration(issues, constants);
   if (errors_since(issues, first) || !calibration) return std::nullopt;
