@@ -75,8 +75,8 @@ TEST_CASE("the order of repair is configuration, hardware, data, structure") {
 TEST_CASE("with a token budget an item takes its excess of every step") {
   Answered a({{"tp", "8"}, {"pp", "4"}, {"vpp", "4"}, {"flop_convention", "full"}, {"tokens", "15T"}});
   const Report r = a.report();
-  const double steps = 15e12 / 4194304, goodput = a.plan.find("goodput")->value;
-  CHECK(number(table(r, "order").rows[0][4]) == Approx(steps * 0.98 / goodput));
+  const double steps = 15e12 / 4194304, progress = a.plan.find("goodput")->value;
+  CHECK(number(table(r, "order").rows[0][4]) == Approx(steps * 0.98 / progress));
 }
 
 TEST_CASE("what the plan predicts is normal for it, a budget as given is not") {
