@@ -118,6 +118,12 @@ inline std::string experts_text(std::int64_t n) {
   return std::to_string(n) + (n == 1 ? " expert" : " experts") + " of a layer on each GPU";
 }
 
+/// Layers of a stage that run forward a second time.
+inline std::int64_t layers_again(const Trial& t) {
+  if (t.plan.recompute == Recompute::Full) return stage_layers(t.problem.model(), t.plan, t.plan.pp / 2);
+  return t.plan.recompute == Recompute::Layers ? t.plan.recompute_layers : 0;
+}
+
 inline Section choice_section(const Trial& t) {
   const Plan& p = t.plan;
   Section s{"plan", "Plan", {}};
@@ -143,10 +149,7 @@ inline Section choice_section(const Trial& t) {
       {"recompute", "recompute", std::string(name_of(p.recompute)),
        p.recompute == Recompute::Layers ? std::to_string(p.recompute_layers) + " layers of each stage" : "",
        ""});
-  add("recompute_layers", "recomputed layers of a stage",
-      p.recompute == Recompute::Full     ? stage_layers(t.problem.model(), p, p.pp / 2)
-      : p.recompute == Recompute::Layers ? p.recompute_layers
-                                         : 0);
+  add("recompute_layers", "recomputed layers of a stage", layers_again(t));
   const ShardingRows& rows = *t.problem.profile().rows(p.sharding);
   f.facts.push_back({"sharding", "sharding", std::string(name_of(p.sharding)), rows.title, ""});
   if (p.sharding == Sharding::Hsdp || p.shard < std::int64_t{p.dp} * p.cp)

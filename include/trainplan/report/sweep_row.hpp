@@ -34,12 +34,6 @@ inline Cell of_finished(const Trial& t, double number, Unit unit) {
   return finishes(t.cost) ? Cell{Value{number, unit}} : Cell{};
 }
 
-/// Layers of a stage that run forward a second time.
-inline std::int64_t layers_again(const Trial& t) {
-  if (t.plan.recompute == Recompute::Full) return stage_layers(t.problem.model(), t.plan, t.plan.pp / 2);
-  return t.plan.recompute == Recompute::Layers ? t.plan.recompute_layers : 0;
-}
-
 }  // namespace detail
 
 inline constexpr PlanColumn kPlanColumns[] = {
@@ -60,7 +54,7 @@ inline constexpr PlanColumn kPlanColumns[] = {
     {"recompute", "recompute", Unit::Count,
      [](const Trial& t) { return Cell{std::string(name_of(t.plan.recompute))}; }},
     {"recompute_layers", "recomputed layers", Unit::Whole,
-     [](const Trial& t) { return detail::whole_cell(detail::layers_again(t)); }},
+     [](const Trial& t) { return detail::whole_cell(layers_again(t)); }},
     {"step", "step", Unit::StepTime,
      [](const Trial& t) { return detail::cell(t.cost.step.step, Unit::StepTime); }},
     {"step_low", "low", Unit::StepTime,
