@@ -53,8 +53,8 @@ SweepResult write_rows(const Sweep& sweep, const SweepOptions& options, RowSink&
   if (!sink.write(render_head(columns, options.format))) return {};
   Progress progress(sweep.size());
   const bool shared = sink.is_terminal();
-  OrderedRows rows([&](std::string_view ready) {
-    const auto write = [&] { return sink.write(ready); };
+  OrderedRows rows([&](std::string_view row) {
+    const auto write = [&] { return sink.write(row); };
     return shared ? progress.apart(write) : write();
   });
   std::atomic<std::size_t> next{0};

@@ -11,17 +11,15 @@ bool OrderedRows::put(std::size_t index, std::string row) {
   return !stopped_;
 }
 
-/// All rows that wait for nothing in one write, under the lock: order matters more than speed here.
+/// Each row in a write of its own, so that a disk that runs full keeps every row that fitted; under the lock, for
+/// order matters more than speed here.
 void OrderedRows::write_ready() {
-  std::string ready;
-  auto end = waiting_.begin();
-  std::size_t after = next_;
-  for (; end != waiting_.end() && end->first == after; ++end, ++after) ready += end->second;
-  waiting_.erase(waiting_.begin(), end);
-  if (write_(ready))
-    next_ = after;
-  else
-    stopped_ = true;
+  auto row = waiting_.begin();
+  for (; row != waiting_.end() && row->first == next_ && !stopped_; ++row) {
+    stopped_ = !write_(row->second);
+    if (!stopped_) ++next_;
+  }
+  waiting_.erase(waiting_.begin(), row);
   moved_.notify_all();
 }
 

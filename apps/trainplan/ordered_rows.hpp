@@ -16,7 +16,7 @@ namespace trainplan {
 /// is written is always a prefix: rows 0 to written() - 1.
 class OrderedRows {
  public:
-  /// Writes whole rows; false when it could not.
+  /// Writes a whole row; false when it could not.
   using Write = std::function<bool(std::string_view)>;
 
   /// most: rows that wait for an earlier one; who has a further one waits too. A caller therefore takes its

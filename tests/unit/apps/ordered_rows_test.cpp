@@ -54,6 +54,21 @@ TEST_CASE("after a failed write nothing is written and every caller hears of it"
   CHECK(out == rows_until(1));
 }
 
+TEST_CASE("rows that have waited for one another are kept up to the one that could not be written") {
+  std::string out;
+  OrderedRows rows([&](std::string_view text) {
+    if (text == row(2)) return false;
+    out += text;
+    return true;
+  });
+  CHECK(rows.put(3, row(3)));
+  CHECK(rows.put(2, row(2)));
+  CHECK(rows.put(1, row(1)));
+  CHECK_FALSE(rows.put(0, row(0)));
+  CHECK(rows.written() == 2);
+  CHECK(out == rows_until(2));
+}
+
 TEST_CASE("who is far ahead waits, and is let go when writing is given up") {
   std::string out;
   OrderedRows rows([&](std::string_view text) { return out += text, true; }, 2);
