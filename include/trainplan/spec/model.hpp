@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "trainplan/spec/layer_pattern.hpp"
+
 namespace trainplan {
 
 /// Norms on queries and keys: none (or without weights), one of head_dim for all heads, one over all heads.
@@ -33,24 +35,6 @@ struct Experts {
   bool shared_gate = false;       // a gate of hidden_size on the shared expert
   bool router_bias = false, bias = false;
 };
-
-/// Positions that a layer attends to: all earlier ones, a sliding window, or its own chunk.
-enum class Span : std::uint8_t { All, Window, Chunk };
-
-struct LayerKind {
-  bool sparse = false;  // routed experts in place of the dense MLP
-  Span span = Span::All;
-  std::int64_t positions = 0;  // of the window or chunk
-
-  friend bool operator==(const LayerKind&, const LayerKind&) = default;
-};
-
-/// Layers that attend alike.
-struct SpanGroup {
-  Span span = Span::All;
-  std::int64_t positions = 0, layers = 0;
-};
-inline constexpr std::size_t kMaxSpans = 4;  // kinds of span that one model may mix
 
 /// Where each value stands in the file. Formulas ask by the key that most models have; a file may spell it
 /// otherwise, nest it, or leave it out so that it follows from other keys.
@@ -96,7 +80,7 @@ struct ModelSpec {
   bool embedding_norm = false, final_norm = true;
   LatentAttention latent;
   Experts experts;
-  std::vector<LayerKind> pattern;     // one for each layer; empty: all dense over all positions
+  LayerPattern pattern;               // a kind for each layer; empty: all dense over all positions
   std::int64_t mtp_layers = 0;        // num_nextn_predict_layers: blocks for further tokens, counted apart
   std::vector<std::string> left_out;  // parts of the file that are not counted
   KeyPlaces keys;
@@ -111,24 +95,14 @@ struct ModelSpec {
   }
   /// Layers with routed experts among [first, last).
   std::int64_t sparse_layers(std::int64_t first, std::int64_t last) const {
-    return pattern.empty() ? 0
-                           : std::count_if(pattern.begin() + first, pattern.begin() + last,
-                                           [](const LayerKind& k) { return k.sparse; });
+    return pattern.empty() ? 0 : pattern.sparse(first, last);
   }
-  std::int64_t sparse_layers() const { return sparse_layers(0, layers); }
+  std::int64_t sparse_layers() const { return pattern.sparse(); }
   /// Layers by what they attend to; groups beyond the last are empty.
   std::array<SpanGroup, kMaxSpans> spans() const {
-    std::array<SpanGroup, kMaxSpans> groups;
-    if (pattern.empty()) groups[0].layers = layers;
-    auto g = groups.begin();
-    for (const LayerKind& k : pattern) {
-      const auto takes = [&k](const SpanGroup& group) {
-        return group.layers == 0 || (group.span == k.span && group.positions == k.positions);
-      };
-      if (g == groups.end() || g->layers == 0 || !takes(*g)) g = std::ranges::find_if(groups, takes);
-      if (g != groups.end()) *g = {k.span, k.positions, g->layers + 1};
-    }
-    return groups;
+    std::array<SpanGroup, kMaxSpans> all{};
+    all[0].layers = layers;
+    return pattern.empty() ? all : pattern.spans();
   }
 };
 

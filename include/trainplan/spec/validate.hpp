@@ -65,7 +65,7 @@ inline void validate_pattern(Validator& v, const ModelSpec& m) {
     if (m.is_sparse()) fail("no list of layers", "say which layers have routed experts");
     return;
   }
-  if (std::int64_t{static_cast<std::int64_t>(m.pattern.size())} != m.layers)
+  if (static_cast<std::int64_t>(m.pattern.size()) != m.layers)
     return fail(std::to_string(m.pattern.size()) + " layers",
                 "have num_hidden_layers = " + std::to_string(m.layers));
   for (const LayerKind& k : m.pattern) {

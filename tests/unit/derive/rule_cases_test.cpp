@@ -60,7 +60,7 @@ void qwen3_30b_a3b(Draft& d) {
   d.model.hidden = 2048;
   d.model.layers = 48;
   d.model.experts = {.count = 128, .per_token = 8, .width = 768};
-  d.model.pattern.assign(48, LayerKind{.sparse = true});
+  d.model.pattern = std::vector(48, LayerKind{.sparse = true});
 }
 
 }  // namespace

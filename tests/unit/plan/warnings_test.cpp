@@ -30,7 +30,7 @@ void on_one_rank(Asked& a) {
 }
 void with_experts(Asked& a) {
   a.model.experts = {.count = 128, .per_token = 8, .width = 4096};
-  a.model.pattern.assign(static_cast<std::size_t>(a.model.layers), LayerKind{.sparse = true});
+  a.model.pattern = std::vector(static_cast<std::size_t>(a.model.layers), LayerKind{.sparse = true});
 }
 void without_pipeline(Asked& a) { a.plan = problems::completed({.tp = 8, .dp = 128}); }
 void without_tp(Asked& a) {

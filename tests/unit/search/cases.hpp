@@ -44,7 +44,8 @@ inline Case make(unsigned seed) {
   problems::Draft& d = *c.draft;
   d.cluster.nodes = any(1, 1, 2);
   d.model.layers = any(3, 4, 6);
-  if (sparse) d.model.pattern.resize(static_cast<std::size_t>(d.model.layers));
+  if (const auto whole = d.model.pattern; sparse)
+    d.model.pattern = std::vector(whole.begin(), whole.begin() + d.model.layers);
   if (sparse) d.model.experts.count = 8;
   d.recipe.tp_overlap = d.framework.rules.tp_overlap;
   d.recipe.cp_mode = default_cp_mode(d.framework);

@@ -29,7 +29,7 @@ struct Row {
 /// Four experts a rank; 128 of them, each 4,096 wide, in every layer of the main model.
 inline void with_experts(Asked& a) {
   a.model.experts = {.count = 128, .per_token = 8, .width = 4096};
-  a.model.pattern.assign(static_cast<std::size_t>(a.model.layers), LayerKind{.sparse = true});
+  a.model.pattern = std::vector(static_cast<std::size_t>(a.model.layers), LayerKind{.sparse = true});
 }
 /// The plan in another framework, without what only Megatron-LM has.
 inline void in_framework(Asked& a, const char* name) {
