@@ -51,16 +51,16 @@ inline StageBlocks chunk_blocks(const Problem& problem, const Plan& plan, int st
                    stage == head_stage(plan) && chunk == plan.vpp - 1);
 }
 
-inline PassSeconds pass_of(double all, double forward, double weights) {
-  return {forward, std::max(0.0, all - forward - weights), weights};
+inline PassSeconds pass_of(const BlockTime<double>& b) {
+  const double forward = b.forward.num(), weights = b.weights.num();
+  return {forward, std::max(0.0, b.total.num() - forward - weights), weights};
 }
 
 inline BlockPasses passes_of(const Blocks<double>& b) {
   BlockPasses out;
-  for (std::size_t i = 0; i < kBlockKinds; ++i)
-    out.of[i] = pass_of(b.of[i].total.num(), b.of[i].forward.num(), b.of[i].weights.num());
-  out.head = pass_of(b.head.num(), b.head_forward.num(), b.head_weights.num());
-  out.further = pass_of(b.further.num(), b.further_forward.num(), b.further_weights.num());
+  for (std::size_t i = 0; i < kBlockKinds; ++i) out.of[i] = pass_of(b.of[i]);
+  out.head = pass_of(b.head);
+  out.further = pass_of(b.further);
   return out;
 }
 

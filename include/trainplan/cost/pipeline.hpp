@@ -85,8 +85,11 @@ inline StageBlocks blocks_of(const Problem& problem, const Plan& plan, StageLaye
   return out;
 }
 
+inline StageBlocks stage_blocks(const Problem& problem, const Plan& plan, StageKind kind) {
+  return blocks_of(problem, plan, kind.held, kind.stage == head_stage(plan));
+}
 inline StageBlocks stage_blocks(const Problem& problem, const Plan& plan, int stage) {
-  return blocks_of(problem, plan, layers_of(problem.model(), plan, stage), stage == head_stage(plan));
+  return stage_blocks(problem, plan, {stage, layers_of(problem.model(), plan, stage)});
 }
 
 /// All stages together. Only a number of recomputed layers, which counts for each stage, needs one by one.
@@ -110,12 +113,12 @@ struct PipelineTime {
 
 namespace detail {
 
+/// Of one layer of each kind, one head (kernels of the logits and the loss), and what joins one further
+/// token.
 template <class N>
 struct Blocks {
   std::array<BlockTime<N>, kBlockKinds> of;
-  Seconds<N> head, head_product;  // kernels of the logits and the loss; the product among them
-  Seconds<N> further;             // the product that joins a further token
-  Seconds<N> head_forward{}, head_weights{}, further_forward{}, further_weights{};
+  BlockTime<N> head, further;
 };
 
 template <Recorder R>
@@ -126,72 +129,72 @@ Blocks<typename R::Num> block_times(R& rec, const Inputs<typename R::Num>& in, c
   for (std::size_t i = 0; i < kBlockKinds; ++i)
     if (model.blocks[i] > 0)
       out.of[i] = block_time(rec, in, problem, plan, work, traffic, static_cast<BlockKind>(i));
-  out.head = rec.item({"block.head", "t_head", "logits and loss"}, work.head.both());
-  out.head_product =
+  out.head.total = out.head.kernels = rec.item({"block.head", "t_head", "logits and loss"}, work.head.both());
+  out.head.products =
       rec.item({"block.head_product", "t_hg", "product of the logits"}, work.head_product.both());
-  out.head_forward = work.head.forward;
-  out.head_weights = kWeightShare * work.head_product.backward;
-  out.further_forward = work.further.forward;
-  out.further_weights = kWeightShare * work.further.backward;
-  if (model.further > 0)
-    out.further = rec.item({"block.further", "t_further", "projection of a block for further tokens"},
-                           work.further.both());
+  out.head.forward = work.head.forward;
+  out.head.weights = kWeightShare * work.head_product.backward;
+  if (model.further == 0) return out;
+  out.further.total = out.further.kernels = out.further.products = rec.item(
+      {"block.further", "t_further", "projection of a block for further tokens"}, work.further.both());
+  out.further.forward = work.further.forward;
+  out.further.weights = kWeightShare * work.further.backward;
   return out;
 }
 
-/// What of the heads counts in a sum over blocks.
-enum class Heads : std::uint8_t { Nothing, Kernels, Products, Forward, Weights };
+/// The blocks of a stage or of the model, each part of their time added up.
 template <class N>
-Seconds<N> head_part(const Blocks<N>& b, Heads heads) {
-  switch (heads) {
-    case Heads::Products: return b.head_product;
-    case Heads::Forward: return b.head_forward;
-    case Heads::Weights: return b.head_weights;
-    case Heads::Nothing:
-    case Heads::Kernels: break;
-  }
-  return b.head;
-}
-template <class N>
-Seconds<N> further_part(const Blocks<N>& b, Heads heads) {
-  return heads == Heads::Forward   ? b.further_forward
-         : heads == Heads::Weights ? b.further_weights
-                                   : b.further;
-}
+struct BlockSums {
+  Sum<Seconds<N>> kernels, products, total, forward, weights;  // of layers, heads and further tokens
+  Sum<Seconds<N>> tensor, context, experts, again, wait;       // of layers
 
-/// Sum over the blocks of a stage or of the model of one part of their time.
-template <Recorder R, class Part>
-Seconds<typename R::Num> over_blocks(R& rec, const StageBlocks& held, const Blocks<typename R::Num>& blocks,
-                                     Part part, Heads heads) {
-  using N = typename R::Num;
+  void add_kernels(Count<N> n, const BlockTime<N>& b) {
+    kernels.add(n * b.kernels);
+    products.add(n * b.products);
+    total.add(n * b.total);
+    forward.add(n * b.forward);
+    weights.add(n * b.weights);
+  }
+  void add_layers(Count<N> n, const BlockTime<N>& b) {
+    add_kernels(n, b);
+    tensor.add(n * b.tensor);
+    context.add(n * b.context);
+    experts.add(n * b.experts);
+    again.add(n * b.again);
+    wait.add(n * b.wait);
+  }
+};
+
+template <Recorder R>
+BlockSums<typename R::Num> block_sums(R& rec, const StageBlocks& held,
+                                      const Blocks<typename R::Num>& blocks) {
   static constexpr std::array<std::string_view, kBlockKinds> kCounts{"n_d", "n_D", "n_e", "n_E"};
-  Sum<Seconds<N>> sum;
+  BlockSums<typename R::Num> sums;
   const auto count = [&](std::string_view symbol, std::string_view meaning, double n) {
-    return rec.template in<Count<N>>({symbol, meaning, "plan layout"}, n);
+    return rec.template in<Count<typename R::Num>>({symbol, meaning, "plan layout"}, n);
   };
   for (std::size_t i = 0; i < kBlockKinds; ++i)
-    if (held.blocks[i] > 0) sum.add(count(kCounts[i], kBlocks[i].title, held.blocks[i]) * part(blocks.of[i]));
-  if (heads == Heads::Nothing) return sum.total();
-  if (held.heads > 0) sum.add(count("n_h", "heads", held.heads) * head_part(blocks, heads));
+    if (held.blocks[i] > 0)
+      sums.add_layers(count(kCounts[i], kBlocks[i].title, held.blocks[i]), blocks.of[i]);
+  if (held.heads > 0) sums.add_kernels(count("n_h", "heads", held.heads), blocks.head);
   if (held.further > 0)
-    sum.add(count("n_f", "blocks for further tokens", held.further) * further_part(blocks, heads));
-  return sum.total();
+    sums.add_kernels(count("n_f", "blocks for further tokens", held.further), blocks.further);
+  return sums;
 }
 
 /// The stage that needs most time for a micro-batch; the first of equals.
 template <class N>
-int slowest_stage(const Problem& problem, const Plan& plan, const Blocks<N>& blocks) {
-  int slowest = 0;
+StageKind slowest_stage(const Problem& problem, const Plan& plan, const StageKinds& kinds,
+                        const Blocks<N>& blocks) {
+  StageKind slowest = *kinds.begin();
   double most = -1;
-  StageKinds kinds(problem.model(), plan);
-  for (int s = 0; s < plan.pp; ++s) {
-    if (!kinds.is_new(s)) continue;
-    const StageBlocks held = stage_blocks(problem, plan, s);
-    double time = held.heads * value_of(blocks.head) + held.further * value_of(blocks.further);
+  for (const StageKind& kind : kinds) {
+    const StageBlocks held = stage_blocks(problem, plan, kind);
+    double time = held.heads * value_of(blocks.head.total) + held.further * value_of(blocks.further.total);
     for (std::size_t i = 0; i < kBlockKinds; ++i) time += held.blocks[i] * value_of(blocks.of[i].total);
     if (time > most) {
       most = time;
-      slowest = s;
+      slowest = kind;
     }
   }
   return slowest;
@@ -199,30 +202,24 @@ int slowest_stage(const Problem& problem, const Plan& plan, const Blocks<N>& blo
 
 /// The bubble of a schedule that splits backward passes, from those of the stages other than the slowest.
 template <Recorder R>
-Seconds<typename R::Num> split_bubble(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                      const Plan& plan, const StageBlocks& model,
-                                      const Blocks<typename R::Num>& blocks,
+Seconds<typename R::Num> split_bubble(R& rec, const Inputs<typename R::Num>& in, const Plan& plan,
+                                      const BlockSums<typename R::Num>& model,
+                                      const BlockSums<typename R::Num>& slowest,
                                       const PipelineTime<typename R::Num>& time) {
   using N = typename R::Num;
   const Item item{"pipeline.bubble", "T_bub", "pipeline bubble of the schedule"};
-  const StageBlocks slowest = stage_blocks(problem, plan, time.slowest_stage);
-  const auto sum = [&](const Item& what, const StageBlocks& held, auto part, Heads heads) {
-    return rec.item(what, 1.0 * over_blocks(rec, held, blocks, part, heads));
+  const auto total = [&](const Item& what, const Sum<Seconds<N>>& sum) {
+    return rec.item(what, 1.0 * sum.total());
   };
-  const auto forward = [](const BlockTime<N>& b) { return b.forward; };
-  const auto f_all =
-      sum({"pipeline.forward", "w_f", "forward passes on all stages"}, model, forward, Heads::Forward);
-  const auto f_slowest = sum({"pipeline.slowest_forward", "w_sf", "forward passes on the slowest stage"},
-                             slowest, forward, Heads::Forward);
+  const auto f_all = total({"pipeline.forward", "w_f", "forward passes on all stages"}, model.forward);
+  const auto f_slowest =
+      total({"pipeline.slowest_forward", "w_sf", "forward passes on the slowest stage"}, slowest.forward);
   const auto f =
       rec.item({"pipeline.other_forward", "w_of", "forward passes on the other stages"}, f_all - f_slowest);
   if (plan.schedule == Schedule::ZbV) return rec.apply(bubble_vee, item, f);
-  const auto weights = [](const BlockTime<N>& b) { return b.weights; };
-  const auto w_all =
-      sum({"pipeline.weights", "w_w", "gradients of weights on all stages"}, model, weights, Heads::Weights);
-  const auto w_slowest =
-      sum({"pipeline.slowest_weights", "w_sw", "gradients of weights on the slowest stage"}, slowest, weights,
-          Heads::Weights);
+  const auto w_all = total({"pipeline.weights", "w_w", "gradients of weights on all stages"}, model.weights);
+  const auto w_slowest = total(
+      {"pipeline.slowest_weights", "w_sw", "gradients of weights on the slowest stage"}, slowest.weights);
   const auto w = rec.item({"pipeline.other_weights", "w_ow", "gradients of weights on the other stages"},
                           w_all - w_slowest);
   const auto all =
@@ -235,46 +232,43 @@ Seconds<typename R::Num> split_bubble(R& rec, const Inputs<typename R::Num>& in,
 
 template <Recorder R>
 PipelineTime<typename R::Num> pipeline_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                            const Plan& plan, const LayerWork<typename R::Num>& work,
+                                            const Plan& plan, const StageKinds& kinds,
+                                            const LayerWork<typename R::Num>& work,
                                             const LayerTraffic<typename R::Num>& traffic,
                                             Count<typename R::Num> m) {
   using N = typename R::Num;
   const StageBlocks model = model_blocks(problem, plan);
   const auto blocks = detail::block_times(rec, in, problem, plan, work, traffic, model);
-  using detail::Heads;
-  const auto sum = [&](const Item& item, auto part, Heads heads = Heads::Nothing) {
-    return rec.item(item, 1.0 * detail::over_blocks(rec, model, blocks, part, heads));
+  const auto sums = detail::block_sums(rec, model, blocks);
+  const auto total = [&](const Item& item, const Sum<Seconds<N>>& sum) {
+    return rec.item(item, 1.0 * sum.total());
   };
-  using Time = BlockTime<N>;
   PipelineTime<N> out;
-  out.kernels = sum(
-      {"pipeline.kernels", "w_k", "kernels of a micro-batch, all stages"},
-      [](const Time& b) { return b.kernels; }, Heads::Kernels);
-  out.products = sum(
-      {"pipeline.products", "w_g", "matrix products of a micro-batch, all stages"},
-      [](const Time& b) { return b.products; }, Heads::Products);
-  out.tensor = sum({"pipeline.tensor", "w_tp", "tensor parallel traffic that shows"},
-                   [](const Time& b) { return b.tensor; });
-  out.context = sum({"pipeline.context", "w_cp", "context parallel traffic that shows"},
-                    [](const Time& b) { return b.context; });
-  out.experts = sum({"pipeline.experts", "w_ep", "expert parallel traffic that shows"},
-                    [](const Time& b) { return b.experts; });
-  out.again = sum({"pipeline.again", "w_re", "recompute"}, [](const Time& b) { return b.again; });
-  out.wait = sum({"pipeline.wait", "w_host", "waiting for the host"}, [](const Time& b) { return b.wait; });
-  const auto total = [](const Time& b) { return b.total; };
-  out.all = sum({"pipeline.all", "w", "time of a micro-batch on all stages"}, total, Heads::Kernels);
-  out.slowest_stage = detail::slowest_stage(problem, plan, blocks);
-  out.slowest = plan.pp == 1
-                    ? out.all
-                    : rec.item({"pipeline.slowest", "w_max", "time of a micro-batch on the slowest stage"},
-                               1.0 * detail::over_blocks(rec, stage_blocks(problem, plan, out.slowest_stage),
-                                                         blocks, total, Heads::Kernels));
+  out.kernels = total({"pipeline.kernels", "w_k", "kernels of a micro-batch, all stages"}, sums.kernels);
+  out.products =
+      total({"pipeline.products", "w_g", "matrix products of a micro-batch, all stages"}, sums.products);
+  out.tensor = total({"pipeline.tensor", "w_tp", "tensor parallel traffic that shows"}, sums.tensor);
+  out.context = total({"pipeline.context", "w_cp", "context parallel traffic that shows"}, sums.context);
+  out.experts = total({"pipeline.experts", "w_ep", "expert parallel traffic that shows"}, sums.experts);
+  out.again = total({"pipeline.again", "w_re", "recompute"}, sums.again);
+  out.wait = total({"pipeline.wait", "w_host", "waiting for the host"}, sums.wait);
+  out.all = total({"pipeline.all", "w", "time of a micro-batch on all stages"}, sums.total);
   const Item step{"pipeline.step", "T_pipe", "all micro-batches of a step"};
-  if (plan.pp == 1 || !splits_backward(plan.schedule)) {
+  if (plan.pp == 1) {
+    out.slowest = out.all;
     out.step = rec.apply(pipeline_time, step, m, out.slowest, out.all, in.vpp);
     return out;
   }
-  out.bubble = detail::split_bubble(rec, in, problem, plan, model, blocks, out);
+  const StageKind kind = detail::slowest_stage(problem, plan, kinds, blocks);
+  const auto slowest = detail::block_sums(rec, stage_blocks(problem, plan, kind), blocks);
+  out.slowest_stage = kind.stage;
+  out.slowest =
+      total({"pipeline.slowest", "w_max", "time of a micro-batch on the slowest stage"}, slowest.total);
+  if (!splits_backward(plan.schedule)) {
+    out.step = rec.apply(pipeline_time, step, m, out.slowest, out.all, in.vpp);
+    return out;
+  }
+  out.bubble = detail::split_bubble(rec, in, plan, sums, slowest, out);
   out.step = rec.item(step, m * out.slowest + out.bubble);
   return out;
 }

@@ -47,7 +47,8 @@ namespace detail {
 /// What follows from the memory of the stage that is looked at.
 template <Recorder R>
 PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Num>& in,
-                                             const Problem& problem, const Plan& plan, int stage,
+                                             const Problem& problem, const Plan& plan,
+                                             const StageKinds& kinds, int stage,
                                              const MemoryCost<typename R::Num>& memory) {
   using N = typename R::Num;
   PlanCost<N> out;
@@ -75,7 +76,7 @@ PlanCost<typename R::Num> cost_beyond_memory(R& rec, const Inputs<typename R::Nu
   const auto work =
       layer_work(rec, in, problem, plan, act.tokens, out.compute, rates, out.memory.params.padded_vocabulary);
   const auto traffic = layer_traffic(rec, in, problem, plan, act.tokens, work);
-  out.pipeline = pipeline_cost(rec, in, problem, plan, work, traffic, act.micro_batches);
+  out.pipeline = pipeline_cost(rec, in, problem, plan, kinds, work, traffic, act.micro_batches);
   if (split)
     out.schedule = schedule_cost(rec, act.micro_batches, out.pipeline.bubble,
                                  act.micro_batches * out.pipeline.slowest, out.pipeline.step);
@@ -106,7 +107,7 @@ template <Recorder R>
 PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& plan, int stage) {
   const auto in = bind(rec, problem, plan);
   const auto memory = memory_cost(rec, in, problem, plan, stage);
-  return detail::cost_beyond_memory(rec, in, problem, plan, stage, memory);
+  return detail::cost_beyond_memory(rec, in, problem, plan, StageKinds(problem.model(), plan), stage, memory);
 }
 
 // The engine for one recorder. With TRAINPLAN_COMPILED it is src/engine.cpp that makes it, once for all.
@@ -126,7 +127,8 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
       R&, const Inputs<R::Num>&, const Problem&, const Plan&, const LayerWork<R::Num>&,                     \
       const LayerTraffic<R::Num>&, const StageBlocks&);                                                     \
   WHERE template PlanCost<R::Num> detail::cost_beyond_memory(R&, const Inputs<R::Num>&, const Problem&,     \
-                                                             const Plan&, int, const MemoryCost<R::Num>&);  \
+                                                             const Plan&, const StageKinds&, int,           \
+                                                             const MemoryCost<R::Num>&);                    \
   WHERE template FactorRange<R::Num> time_factors(R&, const Problem&, const Plan&);                         \
   WHERE template FactorRange<R::Num> memory_factors(R&, const Problem&, Reading);
 
@@ -141,6 +143,7 @@ class Evaluation {
   const Problem& problem_;
   const Plan& plan_;
   Eval rec_{};
+  StageKinds kinds_;
   Inputs<double> in_;
   detail::FullestStage fullest_;
 
@@ -149,6 +152,7 @@ class Evaluation {
   Evaluation(const Problem& problem, const Plan& plan)
       : problem_(problem),
         plan_(plan),
+        kinds_(problem.model(), plan),
         in_(bind(rec_, problem, plan)),
         fullest_{0, memory_cost(rec_, in_, problem, plan, 0)} {}
 
@@ -156,21 +160,21 @@ class Evaluation {
   const MemoryCost<double>& memory() const { return fullest_.memory; }
   int stage() const { return fullest_.stage; }
 
-  /// Looks at the other stages. Of those that hold the same layers the first is the fullest: later ones have
-  /// no more micro-batches in flight, and none but the ends have tables. Receive buffers alone are fewer at
-  /// the ends.
+  /// Looks at the other stages. Those that hold what the first one does need no more than it: they have no
+  /// more micro-batches in flight, and none but the ends have tables. Receive buffers alone are fewer at the
+  /// ends.
   void look_at_all() {
-    StageKinds kinds(problem_.model(), plan_);
-    if (problem_.profile().pipeline_buffers == PipelineBuffers::None) kinds.see(0);
-    for (int s = 1; s < plan_.pp; ++s) {
-      if (!kinds.is_new(s)) continue;
-      const MemoryCost<double> memory = memory_cost(rec_, in_, problem_, plan_, s);
-      if (memory.device > fullest_.memory.device) fullest_ = {s, memory};
+    const StageKind& first = *kinds_.begin();
+    const bool as_first = problem_.profile().pipeline_buffers == PipelineBuffers::None;
+    for (const StageKind& kind : kinds_) {
+      if (kind.stage == 0 || (as_first && kind.stage < plan_.pp - 1 && kind.held == first.held)) continue;
+      const MemoryCost<double> memory = memory_cost(rec_, in_, problem_, plan_, kind.stage);
+      if (memory.device > fullest_.memory.device) fullest_ = {kind.stage, memory};
     }
   }
   /// All numbers of that stage's GPU.
   PlanCost<double> cost() {
-    return detail::cost_beyond_memory(rec_, in_, problem_, plan_, fullest_.stage, fullest_.memory);
+    return detail::cost_beyond_memory(rec_, in_, problem_, plan_, kinds_, fullest_.stage, fullest_.memory);
   }
 };
 

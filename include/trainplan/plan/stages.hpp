@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,23 +23,46 @@ constexpr std::int64_t layer_slots(std::int64_t layers, Layout layout) {
   return layers + (layout == Layout::EmbeddingAndLoss ? 2 : 0);
 }
 
-/// Chunk `chunk` of `stage`, of the vpp chunks that each stage holds. Left-over slots go to the first chunks.
-inline LayerRange chunk_layers(std::int64_t layers, const Plan& plan, int stage, int chunk) {
-  const std::int64_t p = plan.pp, v = plan.vpp,
-                     k = is_vee(plan.schedule) && chunk == 1 ? 2 * p - 1 - stage : chunk * p + stage;
-  if (plan.layout == Layout::FirstAndLast) {
-    const auto of_chunk = [v](std::int64_t all) { return v == 1 ? all : all / v; };
-    const std::int64_t first = of_chunk(plan.first_layers), last = of_chunk(plan.last_layers),
-                       round = of_chunk(layers);
-    const std::int64_t middle = p > 2 ? (round - first - last) / (p - 2) : 0;
-    const std::int64_t begin = chunk * round + (stage == 0 ? 0 : first + (stage - 1) * middle);
-    return {begin, begin + (stage == 0 ? first : stage == p - 1 ? last : middle)};
+/// Where the layers of a model lie, chunk by chunk: each stage holds vpp of them.
+class StageMap {
+  const Plan& plan_;
+  std::int64_t layers_;
+  std::int64_t base_ = 0, extra_ = 0;  // slots of a chunk; how many chunks, the first ones, hold one more
+  std::int64_t first_ = 0, middle_ = 0, round_ = 0, last_ = 0;  // of one chunk, with FirstAndLast
+
+ public:
+  /// The plan must outlive it.
+  StageMap(std::int64_t layers, const Plan& plan) : plan_(plan), layers_(layers) {
+    const std::int64_t p = plan.pp, v = plan.vpp;
+    if (plan.layout == Layout::FirstAndLast) {
+      const auto of_chunk = [v](std::int64_t all) { return v == 1 ? all : all / v; };
+      first_ = of_chunk(plan.first_layers);
+      last_ = of_chunk(plan.last_layers);
+      round_ = of_chunk(layers);
+      middle_ = p > 2 ? (round_ - first_ - last_) / (p - 2) : 0;
+    } else {
+      const std::int64_t slots = layer_slots(layers, plan.layout);
+      base_ = slots / (p * v);
+      extra_ = slots % (p * v);
+    }
   }
-  const std::int64_t slots = layer_slots(layers, plan.layout), base = slots / (p * v),
-                     extra = slots % (p * v);
-  const std::int64_t begin = k * base + std::min(k, extra), end = begin + base + (k < extra ? 1 : 0);
-  if (plan.layout == Layout::Equal) return {begin, std::min(end, layers)};
-  return {std::max<std::int64_t>(begin - 1, 0), std::min(end - 1, layers)};
+
+  LayerRange chunk(int stage, int chunk) const {
+    const std::int64_t p = plan_.pp;
+    if (plan_.layout == Layout::FirstAndLast) {
+      const std::int64_t begin = chunk * round_ + (stage == 0 ? 0 : first_ + (stage - 1) * middle_);
+      return {begin, begin + (stage == 0 ? first_ : stage == p - 1 ? last_ : middle_)};
+    }
+    const std::int64_t k = is_vee(plan_.schedule) && chunk == 1 ? 2 * p - 1 - stage : chunk * p + stage;
+    const std::int64_t begin = k * base_ + std::min(k, extra_), end = begin + base_ + (k < extra_ ? 1 : 0);
+    if (plan_.layout == Layout::Equal) return {begin, std::min(end, layers_)};
+    return {std::max<std::int64_t>(begin - 1, 0), std::min(end - 1, layers_)};
+  }
+};
+
+/// Chunk `chunk` of `stage`.
+inline LayerRange chunk_layers(std::int64_t layers, const Plan& plan, int stage, int chunk) {
+  return StageMap(layers, plan).chunk(stage, chunk);
 }
 
 /// How many layers the stages between the first and the last hold with FirstAndLast; 0 without such stages.
@@ -74,23 +98,27 @@ constexpr std::int64_t end_layers(std::int64_t layers, const Plan& plan, int sta
 
 /// Transformer layers of one stage, and those of them with routed experts.
 struct StageLayers {
-  std::int64_t all = 0, sparse = 0;
+  std::int64_t all, sparse;
+  friend bool operator==(const StageLayers&, const StageLayers&) = default;
 };
-inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage) {
-  const bool by_ends = plan.layout == Layout::FirstAndLast;
-  const std::int64_t slots = layer_slots(model.layers, plan.layout);
-  if (model.pattern.empty() && by_ends) return {end_layers(model.layers, plan, stage), 0};
-  if (model.pattern.empty() && slots % (std::int64_t{plan.pp} * plan.vpp) == 0) {
-    const int taken = slots == model.layers ? 0 : (stage == 0 ? 1 : 0) + (stage == head_stage(plan) ? 1 : 0);
-    return {slots / plan.pp - taken, 0};
-  }
-  StageLayers out;
+inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, const StageMap& map, int stage) {
+  StageLayers out{0, 0};
   for (int chunk = 0; chunk < plan.vpp; ++chunk) {
-    const LayerRange r = chunk_layers(model.layers, plan, stage, chunk);
+    const LayerRange r = map.chunk(stage, chunk);
     out.all += r.size();
     out.sparse += model.sparse_layers(r.first, r.last);
   }
   return out;
+}
+inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage) {
+  if (model.pattern.empty() && plan.layout == Layout::FirstAndLast)
+    return {end_layers(model.layers, plan, stage), 0};
+  const std::int64_t slots = layer_slots(model.layers, plan.layout);
+  if (model.pattern.empty() && slots % (std::int64_t{plan.pp} * plan.vpp) == 0) {
+    const int taken = slots == model.layers ? 0 : (stage == 0 ? 1 : 0) + (stage == head_stage(plan) ? 1 : 0);
+    return {slots / plan.pp - taken, 0};
+  }
+  return layers_of(model, plan, StageMap(model.layers, plan), stage);
 }
 
 /// All stages between the first and the last hold the same number of layers, of one kind.
@@ -100,31 +128,47 @@ inline bool middle_is_even(const ModelSpec& model, const Plan& plan) {
           layer_slots(model.layers, plan.layout) % (std::int64_t{plan.pp} * plan.vpp) == 0);
 }
 
-/// Tells the stages of a plan apart by what they hold; the first and the last are always kinds of their own.
+/// A stage, and what it and others hold.
+struct StageKind {
+  int stage;
+  StageLayers held;
+};
+
+/// The stages of a plan that differ in what they hold, in their order: the first, the first of each kind
+/// between, and the last; the ends are always kinds of their own.
 class StageKinds {
-  const ModelSpec& model_;
-  const Plan& plan_;
-  bool even_;
-  std::array<StageLayers, 8> seen_;
+  // Stages between hold L / p layers or one more, so there are at most about 2 sqrt(2 L) kinds.
+  static constexpr std::size_t kMost = 256;
+  std::array<StageKind, kMost> kinds_;  // the first size_ of them
   std::size_t size_ = 0;
 
- public:
-  StageKinds(const ModelSpec& model, const Plan& plan)
-      : model_(model), plan_(plan), even_(middle_is_even(model, plan)) {}
+  void add(int stage, StageLayers held) {
+    assert(size_ < kMost);
+    kinds_[size_++] = {stage, held};
+  }
+  bool has_between(StageLayers held) const {
+    for (std::size_t i = 1; i < size_; ++i)
+      if (kinds_[i].held == held) return true;
+    return false;
+  }
+  void add_between(const ModelSpec& model, const Plan& plan) {
+    const StageMap map(model.layers, plan);
+    for (int s = 1; s < plan.pp - 1; ++s)
+      if (const StageLayers held = layers_of(model, plan, map, s); !has_between(held)) add(s, held);
+  }
 
-  /// Later stages that hold as much are not new. True when this one is.
-  bool see(int stage) {
-    const StageLayers held = layers_of(model_, plan_, stage);
-    for (std::size_t i = 0; i < size_; ++i)
-      if (seen_[i].all == held.all && seen_[i].sparse == held.sparse) return false;
-    if (size_ < seen_.size()) seen_[size_++] = held;
-    return true;
+ public:
+  StageKinds(const ModelSpec& model, const Plan& plan) {
+    add(0, layers_of(model, plan, 0));
+    if (plan.pp > 2 && middle_is_even(model, plan))
+      add(1, layers_of(model, plan, 1));
+    else
+      add_between(model, plan);
+    if (plan.pp > 1) add(plan.pp - 1, layers_of(model, plan, plan.pp - 1));
   }
-  /// True for the first stage of its kind; also for one of more kinds than are kept.
-  bool is_new(int stage) {
-    if (stage == 0 || stage == plan_.pp - 1) return true;
-    return (!even_ || stage == 1) && see(stage);
-  }
+
+  const StageKind* begin() const { return kinds_.data(); }
+  const StageKind* end() const { return kinds_.data() + size_; }
 };
 
 /// Transformer layers on one pipeline stage.

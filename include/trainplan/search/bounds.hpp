@@ -87,10 +87,8 @@ class ShapeBounds {
     const Plan plan = first_of(s);
     const BlockPasses& blocks = plan.schedule == Schedule::DualPipeV ? paired_ : single_;
     double slowest = 0;
-    StageKinds kinds(problem_.model(), plan);
-    for (int stage = 0; stage < plan.pp; ++stage)
-      if (kinds.is_new(stage))
-        slowest = std::max(slowest, passes_of(stage_blocks(problem_, plan, stage), blocks).all());
+    for (const StageKind& kind : StageKinds(problem_.model(), plan))
+      slowest = std::max(slowest, passes_of(stage_blocks(problem_, plan, kind), blocks).all());
     if (plan.pp == 1 || splits_backward(plan.schedule)) return factor_ * m_ * slowest;
     const double all = passes_of(model_blocks(problem_, plan), blocks).all();
     return factor_ * pipeline_time(Count<>{m_}, Seconds<>{slowest}, Seconds<>{all},
