@@ -34,7 +34,8 @@ PlanCost<double> on(const Sample& s, const Checked<ClusterSpec>& cluster) {
 double row_bytes(const Sample& s, const Plan& plan, const StateRow& row) {
   Eval rec;
   const auto width = width_leaf(rec, s.problem, "w", row);
-  return state_row(rec, bind(rec, s.problem, plan), row, width, ParamClass::Dense, Params<>{1e9}).num();
+  const auto shared = ways(bind(rec, s.problem, plan), row.sharded_over, ParamClass::Dense);
+  return state_row(rec, row, width, ParamClass::Dense, Params<>{1e9}, shared).num();
 }
 
 const StateRow* row_of(const Sample& s, const Plan& plan, std::string_view id) {

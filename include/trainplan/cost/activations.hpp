@@ -118,31 +118,21 @@ Bytes<N> larger(LayerMix mix, const Sum<Bytes<N>>& dense, const Sum<Bytes<N>>& s
 
 /// What recompute rebuilds of one layer: what selective recompute drops, or all but the layer's input.
 template <Recorder R>
-Bytes<typename R::Num> rebuilt_activations(R& rec, const Plan& plan, const LayerTensors<R>& t) {
+Bytes<typename R::Num> rebuilt_activations(R& rec, const Plan& plan, LayerMix mix,
+                                           const LayerTotals<typename R::Num>& t) {
   const Item item{"activations.rebuilt", "A_re", "rebuilt for the layer that runs backward"};
-  if (recomputes_layers(plan)) return rec.item(item, larger(t.mix, t.dense.behind, t.sparse.behind));
+  if (recomputes_layers(plan)) return rec.item(item, larger(mix, t.dense.behind, t.sparse.behind));
   if (t.dense.dropped.empty() && t.sparse.dropped.empty()) return {};
-  return rec.item(item, larger(t.mix, t.dense.dropped, t.sparse.dropped));
+  return rec.item(item, larger(mix, t.dense.dropped, t.sparse.dropped));
 }
 
 template <Recorder R>
-StageActivations<typename R::Num> layer_activations(R& rec, const Inputs<typename R::Num>& in,
-                                                    const Problem& problem, const Plan& plan,
+StageActivations<typename R::Num> layer_activations(R& rec, const ModelSpec& m, const Plan& plan,
                                                     const ParamsCost<typename R::Num>& params,
-                                                    Tokens<typename R::Num> tokens) {
-  using N = typename R::Num;
-  const ModelSpec& m = problem.model();
+                                                    const LayerTotals<typename R::Num>& t) {
   const LayerMix mix = params.mix;
-  const Selection selection{plan.recompute == Recompute::Selective, m.is_latent(),
-                            problem.profile().selective, plan.modules};
-  LayerTensors<R> t{
-      rec, in, problem, plan, tokens, mix, selection, hidden_ways(in, plan), low_element(rec, in, problem)};
-  StageActivations<N> out;
-  attention_tensors(t);
-  block_tensors(t);
-  if (mix.dense) dense_tensors(t);
-  if (mix.sparse) out.rows = expert_tensors(t);
-  unread_tensors(t);
+  StageActivations<typename R::Num> out;
+  out.rows = t.rows;
   if (mix.dense && mix.sparse) {
     const auto d =
         rec.item({"activations.dense_layer", "A_d", "activations of one dense layer"}, t.dense.saved.total());
@@ -159,7 +149,7 @@ StageActivations<typename R::Num> layer_activations(R& rec, const Inputs<typenam
   }
   if (mix.sparse && !mix.dense) out.sparse = out.mean;
   out.running = larger(mix, t.dense.all, t.sparse.all);
-  out.rebuilt = rebuilt_activations(rec, plan, t);
+  out.rebuilt = rebuilt_activations(rec, plan, mix, t);
   return out;
 }
 
@@ -271,10 +261,12 @@ void add_saved(R& rec, const Inputs<typename R::Num>& in, const Problem& problem
 
 }  // namespace detail
 
+/// totals: of the tensors of a layer, shared by the stages of the plan.
 template <Recorder R>
 ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R::Num>& in,
                                                 const Problem& problem, const Plan& plan, int stage,
-                                                const ParamsCost<typename R::Num>& params) {
+                                                const ParamsCost<typename R::Num>& params,
+                                                OfMix<detail::LayerTotals<typename R::Num>>& totals) {
   using N = typename R::Num;
   ActivationCost<N> out;
   out.tokens = rec.apply(tokens_per_gpu, {"activations.tokens", "T", ""}, in.micro_batch, in.sequence, in.cp);
@@ -282,7 +274,9 @@ ActivationCost<typename R::Num> activation_cost(R& rec, const Inputs<typename R:
       rec.apply(micro_batches_per_step, {"schedule.micro_batches", "m", "micro-batches of a step"}, in.batch,
                 in.dp, in.micro_batch);
   out.in_flight = detail::in_flight(rec, in, problem, plan, stage, out.micro_batches);
-  const auto layer = detail::layer_activations(rec, in, problem, plan, params, out.tokens);
+  const auto& tensors = totals(
+      params.mix, [&] { return detail::layer_totals(rec, in, problem, plan, params.mix, out.tokens); });
+  const auto layer = detail::layer_activations(rec, problem.model(), plan, params, tensors);
   out.layer = layer.mean;
   out.running = layer.running;
   out.rebuilt = layer.rebuilt;

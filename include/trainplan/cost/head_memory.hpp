@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "trainplan/cost/activations.hpp"
 #include "trainplan/cost/lifetimes.hpp"
+#include "trainplan/cost/live_rows.hpp"
 #include "trainplan/cost/scratch.hpp"
 #include "trainplan/trace/formula.hpp"
 
@@ -19,6 +21,24 @@ inline constexpr Formula logits_bytes{
                Arg{"t", "t", "tensor parallel degree", 1}},
     []<class N>(Tokens<N> tokens, Count<N> v, BytesPerToken<N> e, Count<N> t) { return tokens * v * e / t; }};
 
+/// Bytes that running layers need whichever stage runs them: the gradient of a weight that stands alone; rows
+/// on their way to experts, and the layer that overlaps with them; the layer that runs backward, and its
+/// gradient in the format of the products.
+template <class N>
+struct RunningLayers {
+  Bytes<N> weight_gradient{}, rows{}, overlapped{}, backward{}, low_gradient{};
+};
+
+/// What the stages of a plan have in common of their memory.
+template <class N>
+struct CommonMemory {
+  std::optional<ModelParams<N>> model;
+  std::optional<LiveRows<N>> rows;
+  OfMix<detail::LayerTotals<N>> tensors;
+  OfMix<ScratchBuffers<N>> scratch;
+  OfMix<RunningLayers<N>> running;
+};
+
 /// One GPU of a stage, and where its items go.
 template <Recorder R>
 struct StageMemory {
@@ -31,6 +51,7 @@ struct StageMemory {
   const ParamsCost<N>& params;
   const ActivationCost<N>& act;
   Lifetimes<N>& live;
+  CommonMemory<N>& common;
 
   bool is_first() const { return stage == 0; }
   bool is_last() const { return stage == head_stage(plan); }

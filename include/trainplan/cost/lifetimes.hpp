@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <concepts>
 #include <cstddef>
 
 #include "trainplan/base/quantity.hpp"
@@ -24,7 +25,8 @@ class Lifetimes {
   std::array<N, K> bytes_;
   std::array<Phases, K> in_use_;
   std::size_t size_ = 0;
-  std::array<Sum<Bytes<N>>, kPhases> phases_{};
+  std::array<Bytes<N>, kPhases> sums_{};
+  Phases begun_ = 0;  // phases whose sum has a first part
 
  public:
   /// State, or what other phases have no use for: never counted as idle.
@@ -37,11 +39,18 @@ class Lifetimes {
       bytes_[size_] = bytes.num();
       in_use_[size_++] = in_use;
     }
-    for (Phases rest = alive; rest != 0; rest &= static_cast<Phases>(rest - 1))
-      phases_[static_cast<std::size_t>(std::countr_zero(rest))].add(bytes);
+    for (Phases rest = alive; rest != 0; rest &= static_cast<Phases>(rest - 1)) {
+      const int phase = std::countr_zero(rest);
+      Bytes<N>& sum = sums_[static_cast<std::size_t>(phase)];
+      if constexpr (std::same_as<N, double>)
+        sum = sum + bytes;
+      else  // so that the recorded formula has no leading zero
+        sum = (begun_ >> phase & 1) != 0 ? sum + bytes : bytes;
+    }
+    begun_ |= alive;
   }
 
-  Bytes<N> phase_sum(Phase phase) const { return phases_[static_cast<std::size_t>(phase)].total(); }
+  Bytes<N> phase_sum(Phase phase) const { return sums_[static_cast<std::size_t>(phase)]; }
   /// Blocks without use in a phase.
   Sum<Bytes<N>> idle_sum(Phase phase) const {
     Sum<Bytes<N>> out;

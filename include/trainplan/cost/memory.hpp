@@ -7,6 +7,7 @@
 
 #include "trainplan/cost/activations.hpp"
 #include "trainplan/cost/lifetimes.hpp"
+#include "trainplan/cost/live_rows.hpp"
 #include "trainplan/cost/params.hpp"
 #include "trainplan/cost/state.hpp"
 #include "trainplan/cost/transients.hpp"
@@ -57,21 +58,6 @@ struct StateCost {
   BytesPerParam<N> dense, experts;
 };
 
-/// Phases of a row. A gradient that is reduced after every micro-batch is there from the second one on.
-inline Phases phases_of(const StateRow& row, const Problem& problem, const Plan& plan) {
-  const bool accumulates = row.alive == kBackwardPhases && plan.sync_each_micro_batch;
-  return accumulates && micro_batches(problem, plan) > 1 ? kGradientPhases : row.alive;
-}
-
-/// Phases in which every resident row is alive.
-inline Phases alive_together(const Problem& problem, const Plan& plan) {
-  Phases together = kAlways;
-  for (const StateRow& row : problem.profile().rows(plan.sharding)->state)
-    if (applies(row.when, problem.recipe, plan) && row.is_resident() && host_share(problem, plan, row.id) < 1)
-      together &= phases_of(row, problem, plan);
-  return together;
-}
-
 /// What of some parameters or bytes stays on the GPU when a share of a row is in host memory.
 template <Recorder R, class Q>
 Q left_on_gpu(R& rec, double host, Q all) {
@@ -81,56 +67,53 @@ Q left_on_gpu(R& rec, double host, Q all) {
 
 /// A row that the optimizer makes for one group of parameters after the other: the larger group counts.
 template <Recorder R>
-void add_largest_group(R& rec, const Inputs<typename R::Num>& in, const Problem& problem, const StateRow& row,
-                       BytesPerParam<typename R::Num> width, const ParamsCost<typename R::Num>& params,
-                       double host, Lifetimes<typename R::Num>& live) {
+void add_largest_group(R& rec, const Problem& problem, const LiveRow<typename R::Num>& live_row,
+                       const ParamsCost<typename R::Num>& params, Lifetimes<typename R::Num>& live) {
+  const auto& [row, alive, host, width, ways] = live_row;
   const auto dense =
-      state_row(rec, in, row, width, ParamClass::Dense, left_on_gpu(rec, host, params.stage_dense));
-  if (!problem.model().is_sparse()) return live.add(dense, row.alive);
+      state_row(rec, *row, width, ParamClass::Dense, left_on_gpu(rec, host, params.stage_dense), ways[0]);
+  if (!problem.model().is_sparse()) return live.add(dense, row->alive);
   const auto experts =
-      state_row(rec, in, row, width, ParamClass::Experts, left_on_gpu(rec, host, params.stage_experts));
+      state_row(rec, *row, width, ParamClass::Experts, left_on_gpu(rec, host, params.stage_experts), ways[1]);
   live.add(
       rec.item({"memory.largest_group", "M_group", "of the larger parameter group"}, max(dense, experts)),
-      row.alive);
+      row->alive);
 }
 
-/// Rows of the profile. Where all resident rows are alive their sum counts, elsewhere each row for itself.
+/// Rows of the profile. Where all resident rows are alive together their sum counts, elsewhere each row for
+/// itself.
 template <Recorder R>
-StateCost<typename R::Num> add_state(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                     const Plan& plan, const ParamsCost<typename R::Num>& params,
+StateCost<typename R::Num> add_state(R& rec, const Problem& problem, const LiveRows<typename R::Num>& rows,
+                                     const ParamsCost<typename R::Num>& params,
                                      Lifetimes<typename R::Num>& live) {
   using N = typename R::Num;
-  const Phases together = alive_together(problem, plan);
   const std::array<Params<N>, 2> params_of{params.stage_dense, params.stage_experts};
   const std::size_t classes = problem.model().is_sparse() ? 2 : 1;
   Sum<Bytes<N>> bytes;
   std::array<Sum<BytesPerParam<N>>, 2> each;
-  for (const StateRow& row : problem.profile().rows(plan.sharding)->state) {
-    const double host = host_share(problem, plan, row.id);
-    if (!applies(row.when, problem.recipe, plan) || host == 1) continue;
-    const auto width = width_leaf(rec, problem, "w_", row);
-    if (row.largest_group) {
-      add_largest_group(rec, in, problem, row, width, params, host, live);
+  for (const LiveRow<N>& live_row : rows) {
+    const auto& [row, alive, host, width, ways] = live_row;
+    if (row->largest_group) {
+      add_largest_group(rec, problem, live_row, params, live);
       continue;
     }
-    const Phases alive = phases_of(row, problem, plan);
-    const bool narrow = problem.recipe.low_weights && row.id == "weights";
+    const bool narrow = problem.recipe.low_weights && row->id == "weights";
     for (std::size_t c = 0; c < classes; ++c) {
       const auto kind = static_cast<ParamClass>(c);
       const auto held = narrow ? params_of[c] - low_params(params, problem.model(), kind) : params_of[c];
-      const Bytes<N> b = state_row(rec, in, row, width, kind, left_on_gpu(rec, host, held));
+      const Bytes<N> b = state_row(rec, *row, width, kind, left_on_gpu(rec, host, held), ways[c]);
       // A gradient shard that is yet to come holds a block; other rows are there or not.
-      live.add(b, row.is_resident() ? static_cast<Phases>(alive & ~together) : alive,
+      live.add(b, row->is_resident() ? static_cast<Phases>(alive & ~rows.together) : alive,
                alive == kBackwardPhases ? alive : kAlways);
-      if (!row.is_resident()) continue;
+      if (!row->is_resident()) continue;
       bytes.add(b);
       const auto mean = narrow && value_of(params_of[c]) > 0 ? width * (held / params_of[c]) : width;
-      each[c].add(left_on_gpu(rec, host, mean / ways(in, row.sharded_over, kind)));
+      each[c].add(left_on_gpu(rec, host, mean / ways[c]));
     }
   }
   StateCost<N> out{{}, each[0].total(), each[1].total()};
   out.bytes = rec.item({"memory.state", "M_state", "model state"}, bytes.total());
-  live.add(out.bytes, together);
+  live.add(out.bytes, rows.together);
   return out;
 }
 
@@ -201,15 +184,17 @@ void explain_classes(R& rec, const MemoryCost<typename R::Num>& memory) {
 
 }  // namespace detail
 
-/// The ledger of one GPU of `stage`.
+/// The ledger of one GPU of `stage`; `common` is filled by the first stage of the plan.
 template <Recorder R>
 MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                        const Plan& plan, int stage) {
+                                        const Plan& plan, int stage, CommonMemory<typename R::Num>& common) {
   using N = typename R::Num;
   MemoryCost<N> out;
   Lifetimes<N> live;
-  out.params = params_cost(rec, in, problem, plan, stage);
-  const auto state = detail::add_state(rec, in, problem, plan, out.params, live);
+  if (!common.model) common.model = model_params(rec, in, problem.model(), problem.recipe.mtp_layers);
+  if (!common.rows) common.rows.emplace(rec, in, problem, plan);
+  out.params = params_cost(rec, in, problem, plan, stage, *common.model);
+  const auto state = detail::add_state(rec, problem, *common.rows, out.params, live);
   if (keeps_low_operands(problem))
     live.add(detail::low_copies_of_weights(rec, problem, out.params),
              problem.recipe.low_weights ? kAlways : kAfterLoad);
@@ -228,14 +213,21 @@ MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& i
   out.state_average =
       rec.item({"memory.state_average", "M_avg", "state of an even share of the parameters, unpadded"},
                sparse ? average + out.params.average_experts * out.state_per_expert_param : average);
-  out.activations = activation_cost(rec, in, problem, plan, stage, out.params);
+  out.activations = activation_cost(rec, in, problem, plan, stage, out.params, common.tensors);
   live.add(out.activations.saved, detail::kSavedPhases);
-  const StageMemory<R> memory{rec, in, problem, plan, stage, out.params, out.activations, live};
+  const StageMemory<R> memory{rec, in, problem, plan, stage, out.params, out.activations, live, common};
   add_layers(memory);
   out.logits = add_head(memory);
   add_embedding(memory);
   detail::add_totals(rec, problem, live, out);
   return out;
+}
+
+template <Recorder R>
+MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                        const Plan& plan, int stage) {
+  CommonMemory<typename R::Num> common;
+  return memory_cost(rec, in, problem, plan, stage, common);
 }
 
 using MemoryFormulas = Chapter<logits_bytes, gathered_unit, reduced_unit, mlp_backward, rows_in_flight,

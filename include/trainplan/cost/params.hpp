@@ -1,6 +1,9 @@
 /// Parameters of one GPU of a pipeline stage, apart for what is divided over different groups.
 #pragma once
 
+#include <array>
+#include <optional>
+
 #include "trainplan/cost/model_params.hpp"
 
 namespace trainplan {
@@ -64,6 +67,23 @@ inline constexpr std::array<std::string_view, kWeightClasses> kWeightClassTitles
 /// Kinds of layers that a stage holds, with its blocks for further tokens.
 struct LayerMix {
   bool dense = true, sparse = false;
+  friend bool operator==(LayerMix, LayerMix) = default;
+};
+
+/// What stages with the same kinds of layers have in common: made anew only where the kinds change from one
+/// stage to the next that is looked at.
+template <class T>
+class OfMix {
+  std::optional<T> made_;
+  LayerMix mix_;
+
+ public:
+  template <class Make>
+  const T& operator()(LayerMix mix, Make make) {
+    if (!made_ || mix != mix_) made_.emplace(make());
+    mix_ = mix;
+    return *made_;
+  }
 };
 
 /// One layer on one GPU, and the stage: dense state is shared by data parallel ranks, that of routed experts
@@ -211,13 +231,14 @@ void weight_classes(R& rec, const Inputs<typename R::Num>& in, const ModelSpec& 
 
 }  // namespace detail
 
+/// model: the parameters of the whole model.
 template <Recorder R>
 ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
-                                        const Plan& plan, int stage) {
+                                        const Plan& plan, int stage,
+                                        const ModelParams<typename R::Num>& model) {
   using N = typename R::Num;
   const ModelSpec& m = problem.model();
   ParamsCost<N> out;
-  const ModelParams<N> model = model_params(rec, in, m, problem.recipe.mtp_layers);
   out.total = model.total;
   out.active = model.active;
   out.gemm = model.gemm;
@@ -292,6 +313,13 @@ ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& i
                        out.stage_dense + out.stage_experts);
   detail::weight_classes(rec, in, m, model, again, last, out);
   return out;
+}
+
+template <Recorder R>
+ParamsCost<typename R::Num> params_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                        const Plan& plan, int stage) {
+  return params_cost(rec, in, problem, plan, stage,
+                     model_params(rec, in, problem.model(), problem.recipe.mtp_layers));
 }
 
 using ParamsFormulas =

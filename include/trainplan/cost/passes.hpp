@@ -76,11 +76,11 @@ inline PassSeconds passes_of(const StageBlocks& held, const BlockPasses& blocks)
 inline BlockPasses block_passes(const Problem& problem, const Plan& plan, const StageBlocks& held) {
   Eval rec;
   const Inputs<double> in = bind(rec, problem, plan);
-  const auto memory = memory_cost(rec, in, problem, plan, 0);
-  const auto compute = compute_cost(rec, in, problem, plan, memory.params.gemm, Count<>{0});
-  const auto tokens = memory.activations.tokens;
+  const auto params = params_cost(rec, in, problem, plan, 0);
+  const auto compute = compute_cost(rec, in, problem, plan, params.gemm, Count<>{0});
+  const auto tokens = tokens_per_gpu(in.micro_batch, in.sequence, in.cp);
   const auto work = layer_work(rec, in, problem, plan, tokens, compute, sustained_rates(rec, in, problem),
-                               memory.params.padded_vocabulary);
+                               params.padded_vocabulary);
   const auto traffic = layer_traffic(rec, in, problem, plan, tokens, work);
   BlockPasses out = passes_of(block_times(rec, in, problem, plan, work, traffic, held));
   if (plan.pp > 1) out.message = stage_message(rec, in, problem, plan, tokens).num();

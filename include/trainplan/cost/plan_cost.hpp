@@ -111,25 +111,25 @@ PlanCost<typename R::Num> plan_cost(R& rec, const Problem& problem, const Plan& 
 }
 
 // The engine for one recorder. With TRAINPLAN_COMPILED it is src/engine.cpp that makes it, once for all.
-#define TRAINPLAN_ENGINE(WHERE, R)                                                                          \
-  WHERE template Inputs<R::Num> bind(R&, const Problem&, const Plan&);                                      \
-  WHERE template ParamsCost<R::Num> params_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&,     \
-                                                int);                                                       \
-  WHERE template MemoryCost<R::Num> memory_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&,     \
-                                                int);                                                       \
-  WHERE template Rates<R::Num> sustained_rates(R&, const Inputs<R::Num>&, const Problem&);                  \
-  WHERE template LayerWork<R::Num> layer_work(R&, const Inputs<R::Num>&, const Problem&, const Plan&,       \
-                                              Tokens<R::Num>, const ComputeCost<R::Num>&,                   \
-                                              const Rates<R::Num>&, Count<R::Num>);                         \
-  WHERE template LayerTraffic<R::Num> layer_traffic(R&, const Inputs<R::Num>&, const Problem&, const Plan&, \
-                                                    Tokens<R::Num>, const LayerWork<R::Num>&);              \
-  WHERE template detail::Blocks<R::Num> detail::block_times(                                                \
-      R&, const Inputs<R::Num>&, const Problem&, const Plan&, const LayerWork<R::Num>&,                     \
-      const LayerTraffic<R::Num>&, const StageBlocks&);                                                     \
-  WHERE template PlanCost<R::Num> detail::cost_beyond_memory(R&, const Inputs<R::Num>&, const Problem&,     \
-                                                             const Plan&, const StageKinds&, int,           \
-                                                             const MemoryCost<R::Num>&);                    \
-  WHERE template FactorRange<R::Num> time_factors(R&, const Problem&, const Plan&);                         \
+#define TRAINPLAN_ENGINE(WHERE, R)                                                                           \
+  WHERE template Inputs<R::Num> bind(R&, const Problem&, const Plan&);                                       \
+  WHERE template ParamsCost<R::Num> params_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&, int, \
+                                                const ModelParams<R::Num>&);                                 \
+  WHERE template MemoryCost<R::Num> memory_cost(R&, const Inputs<R::Num>&, const Problem&, const Plan&, int, \
+                                                CommonMemory<R::Num>&);                                      \
+  WHERE template Rates<R::Num> sustained_rates(R&, const Inputs<R::Num>&, const Problem&);                   \
+  WHERE template LayerWork<R::Num> layer_work(R&, const Inputs<R::Num>&, const Problem&, const Plan&,        \
+                                              Tokens<R::Num>, const ComputeCost<R::Num>&,                    \
+                                              const Rates<R::Num>&, Count<R::Num>);                          \
+  WHERE template LayerTraffic<R::Num> layer_traffic(R&, const Inputs<R::Num>&, const Problem&, const Plan&,  \
+                                                    Tokens<R::Num>, const LayerWork<R::Num>&);               \
+  WHERE template detail::Blocks<R::Num> detail::block_times(                                                 \
+      R&, const Inputs<R::Num>&, const Problem&, const Plan&, const LayerWork<R::Num>&,                      \
+      const LayerTraffic<R::Num>&, const StageBlocks&);                                                      \
+  WHERE template PlanCost<R::Num> detail::cost_beyond_memory(R&, const Inputs<R::Num>&, const Problem&,      \
+                                                             const Plan&, const StageKinds&, int,            \
+                                                             const MemoryCost<R::Num>&);                     \
+  WHERE template FactorRange<R::Num> time_factors(R&, const Problem&, const Plan&);                          \
   WHERE template FactorRange<R::Num> memory_factors(R&, const Problem&, Reading);
 
 #ifdef TRAINPLAN_COMPILED
@@ -145,6 +145,7 @@ class Evaluation {
   Eval rec_{};
   StageKinds kinds_;
   Inputs<double> in_;
+  CommonMemory<double> common_;
   detail::FullestStage fullest_;
 
  public:
@@ -154,7 +155,7 @@ class Evaluation {
         plan_(plan),
         kinds_(problem.model(), plan),
         in_(bind(rec_, problem, plan)),
-        fullest_{0, memory_cost(rec_, in_, problem, plan, 0)} {}
+        fullest_{0, memory_cost(rec_, in_, problem, plan, 0, common_)} {}
 
   /// Of the fullest of the stages that were looked at.
   const MemoryCost<double>& memory() const { return fullest_.memory; }
@@ -168,7 +169,7 @@ class Evaluation {
     const bool as_first = problem_.profile().pipeline_buffers == PipelineBuffers::None;
     for (const StageKind& kind : kinds_) {
       if (kind.stage == 0 || (as_first && kind.stage < plan_.pp - 1 && kind.held == first.held)) continue;
-      const MemoryCost<double> memory = memory_cost(rec_, in_, problem_, plan_, kind.stage);
+      const MemoryCost<double> memory = memory_cost(rec_, in_, problem_, plan_, kind.stage, common_);
       if (memory.device > fullest_.memory.device) fullest_ = {kind.stage, memory};
     }
   }

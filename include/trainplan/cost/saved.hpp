@@ -43,7 +43,15 @@ struct LayerSums {
   }
 };
 
-/// The tensors of both kinds of layers of a stage, each tensor one item.
+/// The tensors of both kinds of layers that a stage holds; rows: token copies that the experts of this rank
+/// take in.
+template <class N>
+struct LayerTotals {
+  LayerSums<N> dense{}, sparse{};
+  Tokens<N> rows{};
+};
+
+/// Where they are added up, each tensor one item.
 template <Recorder R>
 struct LayerTensors {
   using N = typename R::Num;
@@ -262,6 +270,23 @@ void unread_tensors(LayerTensors<R>& t) {
                           {"activations.layer.mlp_output", "A_12", "down projection's output, not compiled"},
                           t.tokens, t.in.hidden, t.in.element, t.whole),
               false);
+}
+
+/// All tensors of a micro-batch of `tokens`.
+template <Recorder R>
+LayerTotals<typename R::Num> layer_totals(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
+                                          const Plan& plan, LayerMix mix, Tokens<typename R::Num> tokens) {
+  const Selection selection{plan.recompute == Recompute::Selective, problem.model().is_latent(),
+                            problem.profile().selective, plan.modules};
+  LayerTensors<R> t{
+      rec, in, problem, plan, tokens, mix, selection, hidden_ways(in, plan), low_element(rec, in, problem)};
+  Tokens<typename R::Num> rows{};
+  attention_tensors(t);
+  block_tensors(t);
+  if (mix.dense) dense_tensors(t);
+  if (mix.sparse) rows = expert_tensors(t);
+  unread_tensors(t);
+  return {t.dense, t.sparse, rows};
 }
 
 }  // namespace detail

@@ -141,21 +141,36 @@ inline bool keeps_scratch_gradients(const Problem& problem, const Plan& plan) {
          !problem.profile().rows(plan.sharding)->is_fully_sharded();
 }
 
-/// One buffer for each shape that the stage holds.
+/// Shapes of the layers of a stage, and a buffer for each.
+template <class N>
+struct ScratchBuffers {
+  detail::ShapesSeen seen;
+  Sum<Bytes<N>> sum;
+
+  template <Recorder R>
+  void add(R& rec, const detail::WeightShape<N>& shape) {
+    if (seen.is_new(shape)) sum.add(detail::gradient_of(rec, shape.item, shape));
+  }
+};
+
+/// One buffer for each shape that the stage holds. of_layers: those of its layers, shared by the stages.
 template <Recorder R>
 Bytes<typename R::Num> scratch_gradients(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                          const Plan& plan, int stage,
-                                         const ParamsCost<typename R::Num>& params) {
+                                         const ParamsCost<typename R::Num>& params,
+                                         OfMix<ScratchBuffers<typename R::Num>>& of_layers) {
   using N = typename R::Num;
-  detail::ShapesSeen seen;
-  Sum<Bytes<N>> sum;
-  const auto add = [&](const detail::WeightShape<N>& shape) {
-    if (seen.is_new(shape)) sum.add(detail::gradient_of(rec, shape.item, shape));
-  };
-  detail::for_each_weight(in, problem, plan, params.mix, add);
-  if (stage == head_stage(plan)) add(detail::head_shape(in, params));
-  return rec.item({"memory.scratch_gradients", "M_scratch", "weight-shaped gradient buffers, one a shape"},
-                  sum.total());
+  const auto& layers = of_layers(params.mix, [&] {
+    ScratchBuffers<N> made;
+    detail::for_each_weight(in, problem, plan, params.mix,
+                            [&](const detail::WeightShape<N>& shape) { made.add(rec, shape); });
+    return made;
+  });
+  const Item item{"memory.scratch_gradients", "M_scratch", "weight-shaped gradient buffers, one a shape"};
+  if (stage != head_stage(plan)) return rec.item(item, layers.sum.total());
+  ScratchBuffers<N> all = layers;
+  all.add(rec, detail::head_shape(in, params));
+  return rec.item(item, all.sum.total());
 }
 
 /// The largest weight of a layer: its gradient stands alone until it is added to the main gradient.

@@ -132,11 +132,11 @@ BytesPerParam<typename R::Num> width_leaf(R& rec, const Problem& problem, std::s
 }
 
 /// Bytes of one row on one GPU, as the item memory.state.<row id>, of experts with .experts behind it.
+/// shared: by how many ranks.
 template <Recorder R>
-Bytes<typename R::Num> state_row(R& rec, const Inputs<typename R::Num>& in, const StateRow& row,
-                                 BytesPerParam<typename R::Num> width, ParamClass params,
-                                 Params<typename R::Num> held) {
-  const auto shared = ways(in, row.sharded_over, params);
+Bytes<typename R::Num> state_row(R& rec, const StateRow& row, BytesPerParam<typename R::Num> width,
+                                 ParamClass params, Params<typename R::Num> held,
+                                 Count<typename R::Num> shared) {
   if constexpr (R::traced) {
     const bool experts = params == ParamClass::Experts;
     const std::string id = "memory.state." + row.id + (experts ? ".experts" : "");

@@ -80,20 +80,18 @@ Bytes<typename R::Num> up_gradient(const StageMemory<R>& s) {
 
 /// The same in the format of the products, for both products of the backward pass.
 template <Recorder R>
-void add_low_gradient(const StageMemory<R>& s) {
-  if (!keeps_low_operands(s.problem)) return;
+Bytes<typename R::Num> low_gradient(const StageMemory<R>& s) {
   const double up = s.problem.model().mlp_matrices - 1;
   const auto element = low_element(s.rec, s.in, s.problem) * copies_leaf(s.rec, s.problem);
   const auto of_experts = [&] {
     return activation_tensor(s.act.rows, up * s.in.expert_ffn, element, s.in.etp);
   };
   const auto of_dense = [&] { return activation_tensor(s.act.tokens, up * s.in.ffn, element, s.in.tp); };
-  s.live.add_transient(s.rec.item({"memory.low_gradient", "M_ugrad8",
-                                   "gradient of the up projections in the format of the products"},
-                                  !s.mix().dense   ? of_experts()
-                                  : s.mix().sparse ? max(of_dense(), of_experts())
-                                                   : of_dense()),
-                       bit(Phase::LayerBackward));
+  return s.rec.item(
+      {"memory.low_gradient", "M_ugrad8", "gradient of the up projections in the format of the products"},
+      !s.mix().dense   ? of_experts()
+      : s.mix().sparse ? max(of_dense(), of_experts())
+                       : of_dense());
 }
 
 template <Recorder R>
@@ -140,35 +138,54 @@ Bytes<typename R::Num> running_layer(const StageMemory<R>& s) {
 
 /// The larger of both moments of a layer's backward pass.
 template <Recorder R>
-void add_layer_backward(const StageMemory<R>& s) {
+Bytes<typename R::Num> layer_backward(const StageMemory<R>& s) {
   using N = typename R::Num;
   const bool rebuilds = value_of(s.act.rebuilt) > 0 || s.problem.recipe.attention == Attention::Unfused ||
                         gathers_context(s) || (s.plan.recompute != Recompute::None && s.is_fully_sharded());
-  if (!s.mix().dense) return s.live.add_transient(running_layer(s), bit(Phase::LayerBackward));
+  if (!s.mix().dense) return running_layer(s);
   const Count<N> up{N(static_cast<double>(s.problem.model().mlp_matrices - 1))};
   const auto mlp = s.rec.apply(
       mlp_backward, {"memory.mlp_backward", "M_mlp", "backward pass of a dense MLP, beside what is saved"},
       s.act.tokens, up, s.in.ffn, s.in.hidden, s.in.element, s.in.tp, hidden_ways(s.in, s.plan),
       Count<N>{N(s.plan.tp > 1 ? 1.0 : 0.0)});
-  if (!rebuilds) return s.live.add_transient(mlp, bit(Phase::LayerBackward));
-  s.live.add_transient(
-      s.rec.item({"memory.layer_backward", "M_lbwd", "layer that runs backward"}, max(mlp, running_layer(s))),
-      bit(Phase::LayerBackward));
+  if (!rebuilds) return mlp;
+  return s.rec.item({"memory.layer_backward", "M_lbwd", "layer that runs backward"},
+                    max(mlp, running_layer(s)));
 }
 
-/// Rows on their way to experts and back; twice, with a layer's activations, where two micro-batches overlap.
+/// All that does not depend on where in the pipeline the layers run.
 template <Recorder R>
-void add_expert_rows(const StageMemory<R>& s) {
-  if (!s.mix().sparse) return;
-  const auto rows =
-      s.rec.apply(rows_in_flight, {"memory.moe_rows", "M_rows", "rows of a running layer with experts"},
-                  s.act.rows, s.act.tokens, s.in.hidden, s.in.element, hidden_ways(s.in, s.plan));
-  s.live.add_transient(rows, bit(Phase::ForwardEnd));
-  if (s.problem.recipe.ep_overlap)
-    s.live.add(
-        s.rec.item({"memory.ep_overlap", "M_ovl", "a layer of the overlapped micro-batch, with its rows"},
-                   s.act.sparse_layer + rows),
-        kComputePhases);
+RunningLayers<typename R::Num> running_layers(const StageMemory<R>& s) {
+  RunningLayers<typename R::Num> out;
+  if (!keeps_scratch_gradients(s.problem, s.plan) && !s.is_fully_sharded())
+    out.weight_gradient = layer_weight_gradient(s.rec, s.in, s.problem, s.plan, s.mix());
+  if (s.mix().sparse) {
+    out.rows =
+        s.rec.apply(rows_in_flight, {"memory.moe_rows", "M_rows", "rows of a running layer with experts"},
+                    s.act.rows, s.act.tokens, s.in.hidden, s.in.element, hidden_ways(s.in, s.plan));
+    if (s.problem.recipe.ep_overlap)
+      out.overlapped =
+          s.rec.item({"memory.ep_overlap", "M_ovl", "a layer of the overlapped micro-batch, with its rows"},
+                     s.act.sparse_layer + out.rows);
+  }
+  out.backward = layer_backward(s);
+  if (keeps_low_operands(s.problem)) out.low_gradient = low_gradient(s);
+  return out;
+}
+
+/// Rows on their way to experts and back count twice, with a layer's activations, where two micro-batches
+/// overlap.
+template <Recorder R>
+void add_running_layers(const StageMemory<R>& s) {
+  const auto& layers = s.common.running(s.mix(), [&] { return running_layers(s); });
+  const auto add = [&](Bytes<typename R::Num> bytes, Phases alive) {
+    if (value_of(bytes) > 0) s.live.add_transient(bytes, alive);
+  };
+  add(layers.weight_gradient, bit(Phase::LayerBackward));
+  add(layers.rows, bit(Phase::ForwardEnd));
+  if (value_of(layers.overlapped) > 0) s.live.add(layers.overlapped, kComputePhases);
+  add(layers.backward, bit(Phase::LayerBackward));
+  add(layers.low_gradient, bit(Phase::LayerBackward));
 }
 
 /// A receive buffer for each micro-batch and neighbour, and the outputs that stay until the step ends.
@@ -241,13 +258,9 @@ void add_units(const StageMemory<R>& s) {
 template <Recorder R>
 void add_layers(const StageMemory<R>& s) {
   if (keeps_scratch_gradients(s.problem, s.plan))
-    s.live.add(scratch_gradients(s.rec, s.in, s.problem, s.plan, s.stage, s.params), kAfterLoad);
-  else if (!s.is_fully_sharded())
-    s.live.add_transient(layer_weight_gradient(s.rec, s.in, s.problem, s.plan, s.mix()),
-                         bit(Phase::LayerBackward));
-  detail::add_expert_rows(s);
-  detail::add_layer_backward(s);
-  detail::add_low_gradient(s);
+    s.live.add(scratch_gradients(s.rec, s.in, s.problem, s.plan, s.stage, s.params, s.common.scratch),
+               kAfterLoad);
+  detail::add_running_layers(s);
   detail::add_units(s);
   detail::add_pipeline_buffers(s);
   detail::add_workspace(s);

@@ -89,6 +89,11 @@ enum class When : std::uint8_t {
 
 enum class Width : std::uint8_t { Fixed, GradientDType, ReduceDType, MomentDType };
 
+/// Of an id more than one row may stand in a profile, but no more than one of them applies to a plan.
+inline constexpr std::array<std::string_view, 9> kStateIds{"weights",  "gradient",      "gradient_shard",
+                                                           "master",   "moment1",       "moment2",
+                                                           "gathered", "step_gradient", "step_moments"};
+
 /// One row of resident training state.
 struct StateRow {
   std::string id, symbol, title, source;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,10 +11,6 @@
 #include "trainplan/spec/validator.hpp"
 
 namespace trainplan {
-
-inline constexpr std::string_view kStateIds[] = {"weights",  "gradient",      "gradient_shard",
-                                                 "master",   "moment1",       "moment2",
-                                                 "gathered", "step_gradient", "step_moments"};
 
 /// Both gradient rows of a mode may exist, under conditions that exclude each other.
 constexpr bool exclusive(When a, When b) {
@@ -59,7 +54,7 @@ inline void validate_state(Validator& v, const ShardingRows& rows, const std::st
   for (std::size_t i = 0; i < rows.state.size(); ++i) {
     const StateRow& row = rows.state[i];
     const std::string here = at + "/state/" + std::to_string(i);
-    if (std::find(std::begin(kStateIds), std::end(kStateIds), row.id) == std::end(kStateIds))
+    if (std::ranges::find(kStateIds, row.id) == kStateIds.end())
       v.fail(
           {.rule = "state-id",
            .pointer = here + "/id",

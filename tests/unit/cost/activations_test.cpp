@@ -14,7 +14,8 @@ namespace {
 ActivationCost<double> activations_of(const Problem& problem, const Plan& plan, int stage = 0) {
   Eval rec;
   const auto in = bind(rec, problem, plan);
-  return activation_cost(rec, in, problem, plan, stage, params_cost(rec, in, problem, plan, stage));
+  OfMix<detail::LayerTotals<double>> totals;
+  return activation_cost(rec, in, problem, plan, stage, params_cost(rec, in, problem, plan, stage), totals);
 }
 
 /// Bytes of a layer for each token of the micro-batch on one GPU.
