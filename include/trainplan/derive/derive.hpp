@@ -9,7 +9,7 @@
 
 #include "trainplan/derive/alternatives.hpp"
 #include "trainplan/derive/derivation.hpp"
-#include "trainplan/derive/derive_sparse.hpp"
+#include "trainplan/derive/derive_joint.hpp"
 #include "trainplan/derive/schedules.hpp"
 #include "trainplan/derive/story.hpp"
 
@@ -290,6 +290,27 @@ class Deriver {
 
 }  // namespace detail
 
+namespace detail {
+
+/// The run leaves degrees, micro-batch, schedule and recompute to the derivation. Where it gives one of them,
+/// the rules complete it axis by axis.
+inline bool leaves_all_open(const RunSpec& r) {
+  const bool degrees = r.tp || r.pp || r.vpp || r.cp || r.dp || r.shard_size,
+             stages = r.schedule || r.first_layers || r.last_layers || r.uneven_stages,
+             layers = r.recompute || r.recompute_layers || r.recompute_modules || r.offload_layers;
+  return !degrees && !stages && !layers && !r.micro_batch;
+}
+
+/// Of a dense model: axis by axis, or together where that is better.
+inline std::optional<Derivation> derive_dense(const Planner& planner, const Planner* fsdp) {
+  auto by_rules = Deriver(planner, fsdp).derive();
+  if (!by_rules || !leaves_all_open(planner.run())) return by_rules;
+  auto together = JointDeriver(planner, fsdp).derive_beyond(by_rules->chosen);
+  return together ? std::move(together) : std::move(by_rules);
+}
+
+}  // namespace detail
+
 /// The largest tp that nothing about the model, the cluster and the pinned fields forbids.
 inline std::int64_t largest_tp(const Planner& planner) {
   return detail::Deriver(planner, nullptr).largest_tp();
@@ -298,8 +319,8 @@ inline std::int64_t largest_tp(const Planner& planner) {
 /// Nothing when no legal plan exists. fsdp: the planner of a fully sharded framework for comparison, or
 /// nullptr.
 inline std::optional<Derivation> derive(const Planner& planner, const Planner* fsdp) {
-  auto out = planner.problem().model().is_sparse() ? detail::SparseDeriver(planner, fsdp).derive()
-                                                   : detail::Deriver(planner, fsdp).derive();
+  auto out = planner.problem().model().is_sparse() ? detail::JointDeriver(planner, fsdp).derive()
+                                                   : detail::derive_dense(planner, fsdp);
   if (out && planner.run().any_schedule) {
     choose_any_schedule(*out);
     detail::Alternatives(planner, fsdp, *out).judge_again();

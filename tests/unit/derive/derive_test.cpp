@@ -63,7 +63,7 @@ TEST_CASE("what is derived") {
       {"llama70b", "h100x1024", {}, {8, 4, 4, 1, 32, 16, Recompute::None, Verdict::Fits}},
       {"llama70b",
        "h100x1024",
-       {{"memory_margin", "0%"}},
+       {{"memory_margin", "0%"}, {"tp", "8"}},
        {8, 2, 4, 1, 64, 8, Recompute::None, Verdict::Fits}},
       {"llama70b",
        "h100x1024",
@@ -76,14 +76,20 @@ TEST_CASE("what is derived") {
       {"llama405b", "h100x16384", {{"dp", "128"}}, {8, 16, 1, 1, 128, 4, Recompute::None, Verdict::Fits}},
       {"llama405b",
        "h100x16384",
-       {{"global_batch", "512"}},
+       {{"global_batch", "512"}, {"tp", "8"}},
        {8, 16, 1, 1, 128, 4, Recompute::None, Verdict::Fits}},
       // a sequence that 8 ranks cannot cut is cut by 4
       {"llama70b", "h100x1024", {{"sequence", "4100"}}, {4, 8, 5, 1, 32, 32, Recompute::None, Verdict::Fits}},
       {"llama8b", "h100x64", {}, {2, 1, 1, 1, 32, 16, Recompute::None, Verdict::Fits}},
-      {"llama8b", "gb200x576", {}, {1, 1, 1, 1, 576, 1, Recompute::None, Verdict::Fits}},
+      {"llama8b", "gb200x576", {}, {1, 2, 16, 1, 288, 2, Recompute::None, Verdict::Fits}},
       {"llama70b", "gb200x576", {}, {8, 1, 1, 1, 72, 7, Recompute::None, Verdict::Fits}},
-      {"gpt3-175b", "a100x1024", {}, {8, 4, 1, 1, 32, 64, Recompute::None, Verdict::Fits}},
+      {"gpt3-175b", "a100x1024", {{"tp", "8"}}, {8, 4, 1, 1, 32, 64, Recompute::None, Verdict::Fits}},
+      // with everything open the degrees are tried together too
+      {"gpt3-175b", "a100x1024", {}, {4, 16, 3, 1, 16, 128, Recompute::None, Verdict::Fits}},
+      {"llama405b",
+       "h100x16384",
+       {{"global_batch", "512"}},
+       {8, 16, 8, 4, 32, 16, Recompute::None, Verdict::Fits}},
       {"llama405b",
        "h100x16384",
        {{"global_batch", "16Mi tokens"}, {"tp", "8"}, {"pp", "16"}},
@@ -94,6 +100,37 @@ TEST_CASE("what is derived") {
     CAPTURE(row.model, row.cluster, row.fields.size());
     check(derived(row.model, row.cluster, row.fields, keep), row.want);
   }
+}
+
+TEST_CASE("degrees tried together replace those of the rules only where they are clearly better") {
+  struct Question {
+    const char* model;
+    Fields fields;
+  };
+  const Question questions[] = {{"llama70b", {{"framework", "torchtitan"}}},
+                                {"llama70b", {{"framework", "deepspeed"}}},
+                                {"llama70b", {{"sequence", "8191"}}},
+                                {"llama70b", {}},
+                                {"llama8b", {}},
+                                {"qwen3-32b", {{"memory_margin", "60%"}}}};
+  int replaced = 0;
+  for (const auto& [model, fields] : questions) {
+    std::optional<Asked> keep;
+    const Derivation d = derived(model, "h100x1024", fields, keep);
+    CAPTURE(model, fields.size());
+    const Alternative* rules = find(d, "by_rules");
+    if (rules == nullptr) continue;
+    ++replaced;
+    const Trial &own = d.chosen, &other = rules->trial;
+    const double alike = own.problem.calibration().plan_difference.value;
+    CHECK(own.verdict() == Verdict::Fits);
+    if (other.verdict() == Verdict::Fits)
+      CHECK(own.cost.step.rate.num() > (1 + alike) * other.cost.step.rate.num());
+    CHECK(own.problem.recipe.global_batch <= other.problem.recipe.global_batch);
+    CHECK(words(d.decisions[0].reasons[0]).starts_with("axis by axis the rules lead to tp "));
+    CHECK(words(d.decisions[0].reasons[1]).find("tried together") != std::string::npos);
+  }
+  CHECK(replaced >= 3);
 }
 
 TEST_CASE("the main job keeps the framework's sharding and fits with 45 to 50 GB") {

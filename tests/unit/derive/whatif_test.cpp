@@ -170,7 +170,7 @@ TEST_CASE("overlap is turned the other way, and the default is named") {
   CHECK(on.trial("tp_overlap").device() == on.chosen.device());
   CHECK(on.find("dp_overlap")->minor);
   CHECK(on.trial("dp_overlap").cost.step.step > on.chosen.cost.step.step);
-  const Answer off("llama70b", "h100x1024", {{"tp_overlap", "false"}});
+  const Answer off("llama70b", "h100x1024", {{"tp_overlap", "false"}, {"tp", "8"}});
   CHECK(off.find("tp_overlap")->name == "TP overlap on (default on)");
   CHECK(off.trial("tp_overlap").cost.step.step.num() == on.chosen.cost.step.step.num());
   CHECK(Answer("llama8b", "h100x64", {{"tp", "1"}}).find("tp_overlap") == nullptr);

@@ -1,5 +1,5 @@
 // Plans of mixtures of experts: legal, within the limit, balanced, and told with numbers.
-#include "trainplan/derive/derive_sparse.hpp"
+#include "trainplan/derive/derive_joint.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,6 @@
-/// The derivation for a model with routed experts: tp, ep and pp are tried together, because the experts'
-/// memory, their all-to-all and the bubble pull against each other. The fastest plan within the limit wins.
+/// A derivation that tries the degrees together: always for a model with routed experts, whose memory,
+/// all-to-all and bubble pull against each other; for others where it beats the rules that go axis by axis.
+/// The fastest plan within the limit wins.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace trainplan::detail {
 
-class SparseDeriver {
+class JointDeriver {
   const Planner& planner_;
   const Planner* fsdp_;
 
@@ -36,7 +37,8 @@ class SparseDeriver {
   Choice base() const {
     Choice c = pinned_choice(run());
     c.vpp = run().vpp;
-    if (planner_.problem().recipe.attention == Attention::Flash) c.modules = light_modules();
+    if (model().is_sparse() && planner_.problem().recipe.attention == Attention::Flash)
+      c.modules = light_modules();
     return c;
   }
 
@@ -54,12 +56,13 @@ class SparseDeriver {
   std::vector<std::int64_t> context_degrees() const {
     std::vector<std::int64_t> all{1};
     constexpr std::int64_t kLong = 16384, kMost = 16;
-    for (std::int64_t c = 2; c <= kMost && planner_.problem().recipe.sequence >= kLong; c *= 2)
-      all.push_back(c);
+    if (model().is_sparse() && planner_.problem().recipe.sequence < kLong) return all;
+    for (std::int64_t c = 2; c <= kMost; c *= 2) all.push_back(c);
     return all;
   }
   std::vector<std::int64_t> expert_degrees() const {
     std::vector<std::int64_t> all;
+    if (!model().is_sparse()) return {1};
     for (std::int64_t e = 1; e <= model().experts.count && e <= cluster().gpus(); ++e)
       if (model().experts.count % e == 0) all.push_back(e);
     return all;
@@ -84,21 +87,62 @@ class SparseDeriver {
     return planner_.attempt_recomputing(c, keeps_margin);
   }
 
+  /// The mode of the run or the profile; of dense models all that share something.
+  std::vector<std::optional<Sharding>> shardings() const {
+    std::vector<std::optional<Sharding>> all{std::nullopt};
+    if (model().is_sparse() || run().sharding) return all;
+    const FrameworkProfile& f = planner_.problem().profile();
+    for (const ShardingRows& rows : f.shardings)
+      if (rows.mode != f.default_sharding && rows.mode != Sharding::None) all.push_back(rows.mode);
+    return all;
+  }
+
+  /// Calls visit(choice) for all degrees and modes that are open.
+  void for_each_choice(auto visit) const {
+    Choice c = base();
+    for (const std::optional<Sharding>& mode : shardings())
+      for (const std::int64_t t : open(run().tp, tensor_degrees()))
+        for (const std::int64_t x : open(run().cp, context_degrees()))
+          for (const std::int64_t e : open(run().ep, expert_degrees()))
+            for (const std::int64_t p : open(run().pp, pipeline_degrees())) {
+              c.sharding = mode;
+              c.tp = t;
+              c.cp = x;
+              c.ep = e;
+              c.pp = p;
+              c.vpp = p == 1 && !run().vpp ? 1 : run().vpp;
+              visit(c);
+            }
+  }
+
   /// Every legal plan of the degrees that are open.
   std::vector<Trial> candidates() const {
     std::vector<Trial> all;
-    Choice c = base();
-    for (const std::int64_t t : open(run().tp, tensor_degrees()))
-      for (const std::int64_t x : open(run().cp, context_degrees()))
-        for (const std::int64_t e : open(run().ep, expert_degrees()))
-          for (const std::int64_t p : open(run().pp, pipeline_degrees())) {
-            c.tp = t;
-            c.cp = x;
-            c.ep = e;
-            c.pp = p;
-            c.vpp = p == 1 && !run().vpp ? 1 : run().vpp;
-            if (auto trial = least_recompute(c)) all.push_back(std::move(*trial));
-          }
+    for_each_choice([&](const Choice& c) {
+      if (auto trial = least_recompute(c)) all.push_back(std::move(*trial));
+    });
+    return all;
+  }
+
+  /// Those that are faster than a rate, with a batch no larger than `batch`: where the batch follows the data
+  /// parallel degree, a larger one is no better plan. Recompute takes time, so what is not faster without
+  /// needs no trial.
+  std::vector<Trial> candidates_above(double rate, std::int64_t batch) const {
+    std::vector<Trial> all;
+    for_each_choice([&](Choice c) {
+      if (planner_.complete(c).first.recipe.global_batch > batch) return;
+      if (!run().recompute) {
+        c.recompute = Recompute::None;
+        const auto plain = planner_.attempt(c);
+        if (!plain || plain->cost.step.rate.num() <= rate) return;
+      }
+      auto trial = least_recompute(c);
+      if (!trial || trial->verdict() != Verdict::Fits) return;
+      const double own = trial->cost.step.rate.num();
+      if (own <= rate) return;
+      rate = std::max(rate, (1 - alike()) * own);
+      all.push_back(std::move(*trial));
+    });
     return all;
   }
 
@@ -153,6 +197,7 @@ class SparseDeriver {
     c.cp = t.plan.cp;
     c.ep = t.plan.ep;
     c.etp = t.plan.etp;
+    c.sharding = t.plan.sharding;
     if (t.plan.pp == 1 && !run().vpp) c.vpp = 1;
     return c;
   }
@@ -203,8 +248,10 @@ class SparseDeriver {
     s.push_back(Value{other, Unit::TokenRate});
     s.push_back(other < own ? " instead of " : " against ");
     s.push_back(Value{own, Unit::TokenRate});
-    s.push_back(" (recompute " + std::string(name_of(t.plan.recompute)) + ", expert traffic exposed ");
-    s.push_back(Value{t.cost.step.exposed_experts.num(), Unit::Time});
+    s.push_back(" (recompute " + std::string(name_of(t.plan.recompute)) +
+                (model().is_sparse() ? ", expert traffic exposed " : ", traffic exposed "));
+    s.push_back(
+        Value{(model().is_sparse() ? t.cost.step.exposed_experts : t.cost.step.exposed).num(), Unit::Time});
     s.push_back(", bubble ");
     s.push_back(Value{t.cost.schedule.bubble_of_ideal.num(), Unit::Share});
     s.push_back(")");
@@ -269,29 +316,60 @@ class SparseDeriver {
   }
 
  public:
-  SparseDeriver(const Planner& planner, const Planner* fsdp) : planner_(planner), fsdp_(fsdp) {}
+  JointDeriver(const Planner& planner, const Planner* fsdp) : planner_(planner), fsdp_(fsdp) {}
 
   std::optional<Derivation> derive() const {
     const std::vector<Trial> all = candidates();
     const Trial* const best = best_of(all);
     if (best == nullptr) return std::nullopt;
-    const Plan& p = best->plan;
+    return told(*best, {method(*best, all)});
+  }
+
+  /// Where a plan keeps the margin and is faster than that of the rules by more than can be told apart, or
+  /// that of the rules keeps none.
+  std::optional<Derivation> derive_beyond(const Trial& by_rules) const {
+    const bool fits = by_rules.verdict() == Verdict::Fits;
+    const double rate = by_rules.cost.step.rate.num();
+    const std::vector<Trial> all =
+        candidates_above(fits ? (1 + alike()) * rate : 0, by_rules.problem.recipe.global_batch);
+    const Trial* const best = best_of(all);
+    if (best == nullptr) return std::nullopt;
+    const Plan& p = by_rules.plan;
+    Sentence rules{
+        "axis by axis the rules lead to tp " + num(p.tp) + ", pp " + num(p.pp) + ", cp " + num(p.cp) + ", " +
+            std::string(name_of(p.sharding)) + (fits ? ": " : ", which does not keep the planning margin: "),
+        Value{rate, Unit::TokenRate}, " instead of ", Value{best->cost.step.rate.num(), Unit::TokenRate}};
+    Sentence together{
+        "so tp, pp, cp and sharding are tried together: of the plans that keep the planning margin and are "
+        "within ",
+        Value{alike(), Unit::Share}, " of the fastest the one with most data parallel ranks is taken"};
+    auto out = told(*best, {std::move(rules), std::move(together)});
+    Alternatives(planner_, fsdp_, out).add("by_rules", "axis by axis", by_rules);
+    return out;
+  }
+
+ private:
+  /// The reasons of every axis, the first ones of tp given, and the plans beside it.
+  Derivation told(const Trial& best, std::vector<Sentence> first) const {
+    const Plan& p = best.plan;
     std::vector<Neighbour> beside;
-    add_neighbours(beside, *best, "tp", &Choice::tp, tensor_degrees());
-    add_neighbours(beside, *best, "ep", &Choice::ep, expert_degrees());
-    add_neighbours(beside, *best, "pp", &Choice::pp, pipeline_degrees());
-    add_neighbours(beside, *best, "cp", &Choice::cp, context_degrees());
+    add_neighbours(beside, best, "tp", &Choice::tp, tensor_degrees());
+    add_neighbours(beside, best, "ep", &Choice::ep, expert_degrees());
+    add_neighbours(beside, best, "pp", &Choice::pp, pipeline_degrees());
+    add_neighbours(beside, best, "cp", &Choice::cp, context_degrees());
     Decision tp = begun("tp", p.tp, run().tp), pp = begun("pp", p.pp, run().pp), dp{"dp", num(p.dp), {}},
-             cp = begun("cp", p.cp, run().cp), ep = expert_decision(*best);
-    tp.reasons.insert(tp.reasons.begin(), method(*best, all));
-    if (p.pp > 1) tell_vpp(pp, *best, run());
-    tell_dp(dp, *best);
-    for (Decision* d : {&tp, &ep, &pp, &cp}) tell(*d, beside, *best);
+             cp = begun("cp", p.cp, run().cp), ep{"ep", num(p.ep), {}};
+    if (model().is_sparse()) ep = expert_decision(best);
+    tp.reasons.insert(tp.reasons.begin(), first.begin(), first.end());
+    if (p.pp > 1) tell_vpp(pp, best, run());
+    tell_dp(dp, best);
+    for (Decision* d : {&tp, &ep, &pp, &cp}) tell(*d, beside, best);
     if (cp.reasons.empty()) cp.reasons.push_back({"sequences below 16Ki tokens are not cut"});
-    Derivation out{*best, {tp, ep, pp, dp, cp, recompute_decision(*best)}, {}};
+    Derivation out{best, {tp, pp, dp, cp, recompute_decision(best)}, {}};
+    if (model().is_sparse()) out.decisions.insert(out.decisions.begin() + 1, ep);
     Alternatives others(planner_, fsdp_, out);
     for (const Neighbour& n : beside) others.add(n.axis + num(n.value), n.axis + " " + num(n.value), n.trial);
-    Choice two = choice_of(*best);
+    Choice two = choice_of(best);
     two.micro_batch = std::int64_t{p.micro_batch} * 2;
     others.add("micro_batch_" + num(*two.micro_batch), "micro-batch " + num(*two.micro_batch),
                least_recompute(two));
