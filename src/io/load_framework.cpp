@@ -116,7 +116,10 @@ constexpr std::string_view kTrafficKeys[] = {
 
 std::string required_text(const Reader& in, std::string_view key, std::string_view example) {
   in.require(key, example);
-  return in.string(key).value_or("");
+  const auto text = in.string(key);
+  if (text && text->empty())
+    in.refuse(key, "empty-text", "not be empty", "try " + std::string(example));
+  return text.value_or("");
 }
 
 /// A number, or the name of the type that decides it.

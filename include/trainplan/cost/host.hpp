@@ -57,8 +57,9 @@ Bytes<typename R::Num> row_on_host(R& rec, const Inputs<typename R::Num>& in, co
   if constexpr (R::traced) {
     const bool experts = params == ParamClass::Experts;
     const std::string id = "host.state." + row.id + (experts ? ".experts" : ""),
-                      symbol = "H" + row.symbol.substr(1) + (experts ? "_e" : ""),
                       title = row.title + (experts ? ", routed experts" : "") + ", on the host";
+    std::string symbol = row.symbol + (experts ? "_e" : "");
+    symbol.front() = 'H';
     return rec.apply(host_row, {id, symbol, title}, held, width, share, buffers, shared);
   } else {
     return host_row(held, width, share, buffers, shared);

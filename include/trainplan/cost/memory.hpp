@@ -184,7 +184,7 @@ void explain_classes(R& rec, const MemoryCost<typename R::Num>& memory) {
 
 }  // namespace detail
 
-/// The ledger of one GPU of `stage`; `common` is filled by the first stage of the plan.
+/// The ledger of one GPU of `stage`; `common` is filled as the stages of a plan need it.
 template <Recorder R>
 MemoryCost<typename R::Num> memory_cost(R& rec, const Inputs<typename R::Num>& in, const Problem& problem,
                                         const Plan& plan, int stage, CommonMemory<typename R::Num>& common) {

@@ -31,22 +31,24 @@ class Alternatives {
     return s;
   }
 
-  /// Where a default batch follows the data parallel degree, a step of another batch is held against a step
-  /// of as many tokens.
+  /// Where a default batch follows the data parallel degree, a step of another batch is held against the time
+  /// that its tokens take at the derived plan's rate.
   Sentence judge(const Trial& t) const {
     if (t.verdict() == Verdict::DoesNotFit)
       return {"does not fit: ", Value{t.device() - t.gate(), Unit::Memory}, " over the gate"};
-    const std::int64_t batch = t.problem.recipe.global_batch, usual = out_.chosen.problem.recipe.global_batch;
-    const double step = t.cost.step.step.num(), own = out_.chosen.cost.step.step.num() *
-                                                      static_cast<double>(batch) / static_cast<double>(usual);
+    const auto& chosen = out_.chosen.cost;
+    const bool same = t.problem.recipe.global_batch == out_.chosen.problem.recipe.global_batch;
+    const double step = t.cost.step.step.num(),
+                 own = (same ? chosen.step.step : t.cost.compute.tokens / chosen.step.rate).num();
     const double ideal = t.cost.compute.ideal_full.num();
     const bool much = t.plan.sharding == Sharding::Zero3 && t.cost.comm.data.seconds.num() > ideal;
     if (much && step >= own) return too_much_traffic(t, ideal);
     if (t.verdict() == Verdict::Tight) return {"fits, without the planning margin"};
     Sentence s{step < own ? "fits; step shorter by " : "fits; step longer by ",
                Value{std::abs(step - own), Unit::Time}};
-    if (batch != usual)
-      s.push_back(" than that of the derived plan with the same " + num(batch) + " sequences");
+    if (!same)
+      s.push_back(" than its " + num(t.problem.recipe.global_batch) +
+                  " sequences take at the derived plan's rate");
     if (much)
       s.insert(s.end(), {"; of ", Value{t.cost.comm.data.seconds.num(), Unit::Time}, " of traffic ",
                          Value{t.cost.step.exposed_data.num(), Unit::Time}, " show"});

@@ -301,12 +301,22 @@ inline bool leaves_all_open(const RunSpec& r) {
   return !degrees && !stages && !layers && !r.micro_batch;
 }
 
+/// With the schedule chosen, where the run wants any.
+inline std::optional<Derivation> scheduled(const Planner& planner, const Planner* fsdp,
+                                           std::optional<Derivation> d) {
+  if (!d || !planner.run().any_schedule) return d;
+  choose_any_schedule(*d);
+  Alternatives(planner, fsdp, *d).judge_again();
+  return d;
+}
+
 /// Of a dense model: axis by axis, or together where that is better.
 inline std::optional<Derivation> derive_dense(const Planner& planner, const Planner* fsdp) {
-  auto by_rules = Deriver(planner, fsdp).derive();
-  if (!by_rules || !leaves_all_open(planner.run())) return by_rules;
-  auto together = JointDeriver(planner, fsdp).derive_beyond(by_rules->chosen);
-  return together ? std::move(together) : std::move(by_rules);
+  auto by_rules = scheduled(planner, fsdp, Deriver(planner, fsdp).derive());
+  if (!leaves_all_open(planner.run())) return by_rules;
+  const JointDeriver joint(planner, fsdp);
+  auto together = by_rules ? joint.derive_beyond(by_rules->chosen) : joint.derive();
+  return together ? scheduled(planner, fsdp, std::move(together)) : std::move(by_rules);
 }
 
 }  // namespace detail
@@ -319,13 +329,8 @@ inline std::int64_t largest_tp(const Planner& planner) {
 /// Nothing when no legal plan exists. fsdp: the planner of a fully sharded framework for comparison, or
 /// nullptr.
 inline std::optional<Derivation> derive(const Planner& planner, const Planner* fsdp) {
-  auto out = planner.problem().model().is_sparse() ? detail::JointDeriver(planner, fsdp).derive()
-                                                   : detail::derive_dense(planner, fsdp);
-  if (out && planner.run().any_schedule) {
-    choose_any_schedule(*out);
-    detail::Alternatives(planner, fsdp, *out).judge_again();
-  }
-  return out;
+  if (!planner.problem().model().is_sparse()) return detail::derive_dense(planner, fsdp);
+  return detail::scheduled(planner, fsdp, detail::JointDeriver(planner, fsdp).derive());
 }
 
 }  // namespace trainplan

@@ -29,6 +29,18 @@ struct Trial {
     if (host_is_full()) return Verdict::DoesNotFit;
     return device() <= limit() ? Verdict::Fits : device() <= gate() ? Verdict::Tight : Verdict::DoesNotFit;
   }
+  /// Within what the run limits; with a confidence the end of the range that is worse.
+  bool keeps(const Limits& limits) const {
+    const bool ends = problem.recipe.confidence.has_value(),
+               causal = problem.recipe.convention == FlopConvention::Causal;
+    const auto utilisation = causal ? (ends ? cost.range.mfu_low : cost.step.mfu)
+                                    : (ends ? cost.range.mfu_full_low : cost.step.mfu_full);
+    const auto step = ends ? cost.range.time_high : cost.step.step;
+    const auto most = ends ? cost.range.device_high : cost.memory.device;
+    return (!limits.min_mfu || utilisation.num() >= *limits.min_mfu) &&
+           (!limits.max_step_time || step.num() <= *limits.max_step_time) &&
+           (!limits.max_memory || most.num() <= *limits.max_memory);
+  }
 };
 
 /// The degrees that a derivation chooses; everything else follows from them, the run and the profile.

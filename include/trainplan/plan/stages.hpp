@@ -56,7 +56,7 @@ class StageMap {
     const std::int64_t k = is_vee(plan_.schedule) && chunk == 1 ? 2 * p - 1 - stage : chunk * p + stage;
     const std::int64_t begin = k * base_ + std::min(k, extra_), end = begin + base_ + (k < extra_ ? 1 : 0);
     if (plan_.layout == Layout::Equal) return {begin, std::min(end, layers_)};
-    return {std::max<std::int64_t>(begin - 1, 0), std::min(end - 1, layers_)};
+    return {std::clamp<std::int64_t>(begin - 1, 0, layers_), std::clamp<std::int64_t>(end - 1, 0, layers_)};
   }
 };
 
@@ -110,6 +110,7 @@ inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, const Sta
   }
   return out;
 }
+/// The plan must be legal: its chunks lie within the model.
 inline StageLayers layers_of(const ModelSpec& model, const Plan& plan, int stage) {
   if (model.pattern.empty() && plan.layout == Layout::FirstAndLast)
     return {end_layers(model.layers, plan, stage), 0};
@@ -137,7 +138,8 @@ struct StageKind {
 /// The stages of a plan that differ in what they hold, in their order: the first, the first of each kind
 /// between, and the last; the ends are always kinds of their own.
 class StageKinds {
-  // Stages between hold L / p layers or one more, so there are at most about 2 sqrt(2 L) kinds.
+  // Stages between hold L / p layers or one more, so there are at most about sqrt(2 L) kinds: 95 of
+  // kMaxLayers.
   static constexpr std::size_t kMost = 256;
   std::array<StageKind, kMost> kinds_;  // the first size_ of them
   std::size_t size_ = 0;
@@ -171,9 +173,13 @@ class StageKinds {
   const StageKind* end() const { return kinds_.data() + size_; }
 };
 
-/// Transformer layers on one pipeline stage.
+/// Transformer layers on one pipeline stage, also of a plan that breaks rules.
 inline std::int64_t stage_layers(const ModelSpec& model, const Plan& plan, int stage) {
-  return layers_of(model, plan, stage).all;
+  if (plan.layout == Layout::FirstAndLast) return end_layers(model.layers, plan, stage);
+  const StageMap map(model.layers, plan);
+  std::int64_t all = 0;
+  for (int chunk = 0; chunk < plan.vpp; ++chunk) all += map.chunk(stage, chunk).size();
+  return all;
 }
 
 }  // namespace trainplan

@@ -133,6 +133,30 @@ TEST_CASE("degrees tried together replace those of the rules only where they are
   CHECK(replaced >= 3);
 }
 
+TEST_CASE("degrees tried together: memory first, limits kept, and an answer where the rules have none") {
+  std::optional<Asked> keep;
+  // The rules' plan is above the gate and none keeps the margin, but one passes the gate.
+  const Derivation small =
+      derived("qwen3-32b", "rtx4090x48", {{"sequence", "2048"}, {"framework", "deepspeed"}}, keep);
+  CHECK(small.chosen.verdict() == Verdict::Tight);
+  REQUIRE(find(small, "by_rules") != nullptr);
+  CHECK(find(small, "by_rules")->trial.verdict() == Verdict::DoesNotFit);
+  // A plan within the gate does not give way to one that keeps the margin and takes far longer.
+  const Derivation tight =
+      derived("llama405b", "h100x256", {{"sequence", "2048"}, {"framework", "deepspeed"}}, keep);
+  CHECK(tight.chosen.verdict() == Verdict::Tight);
+  CHECK(find(tight, "by_rules") == nullptr);
+  // What the rules' plan keeps is kept.
+  const Fields limited{{"sequence", "2048"}, {"max_memory", "40GiB"}};
+  const Derivation within = derived("qwen3-32b", "h100x512", limited, keep);
+  CHECK(within.chosen.device() <= 40 * 1024.0 * 1024 * 1024);
+  const Derivation free = derived("qwen3-32b", "h100x512", {{"sequence", "2048"}}, keep);
+  CHECK(free.chosen.device() > 40 * 1024.0 * 1024 * 1024);
+  // One sequence for 1,024 GPUs needs cp, which the rules give to long sequences only.
+  const Derivation one = derived("llama8b", "h100x1024", {{"global_batch", "1"}}, keep);
+  CHECK(one.chosen.plan.cp > 1);
+}
+
 TEST_CASE("the main job keeps the framework's sharding and fits with 45 to 50 GB") {
   std::optional<Asked> keep;
   const Derivation d = derived("llama70b", "h100x1024", {}, keep);

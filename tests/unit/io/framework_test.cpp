@@ -287,7 +287,7 @@ TEST_CASE("mistakes of a profile are reported at their place") {
   "shardings": [
     {"mode": "zero1", "title": "t", "state": [
       {"id": "wieghts", "symbol": "a", "title": "t", "bytes_per_param": 2},
-      {"id": "gradient", "symbol": "b", "title": "t", "bytes_per_param": "gradient_type"},
+      {"id": "gradient", "symbol": "", "title": "t", "bytes_per_param": "gradient_type"},
       {"id": "master", "symbol": "c", "title": "t", "bytes_per_param": 400, "sharded_over": "shard"},
       {"id": "moment1", "symbol": "d", "title": "t", "bytes_per_param": 4, "when": "reshard"},
       {"id": "moment1", "symbol": "d", "title": "t", "bytes_per_param": 4, "alive": "now"}
@@ -304,6 +304,7 @@ TEST_CASE("mistakes of a profile are reported at their place") {
   CHECK(line("default-sharding", "/default_sharding") == 2);
   CHECK(line("rank-order", "/rank_order") == 2);
   CHECK(line("state-id", "/shardings/0/state/0/id") == 5);
+  CHECK(line("empty-text", "/shardings/0/state/1/symbol") == 6);
   CHECK(line("choice", "/shardings/0/state/1/bytes_per_param") == 6);
   CHECK(line("range", "/shardings/0/state/2/bytes_per_param") == 7);
   CHECK(line("group-needs-hsdp", "/shardings/0/state/2/sharded_over") == 7);
@@ -311,7 +312,7 @@ TEST_CASE("mistakes of a profile are reported at their place") {
   CHECK(line("state-twice", "/shardings/0/state/4/id") == 9);
   CHECK(line("missing-key", "/shardings/0/traffic/0/collective") == 10);
   CHECK(line("choice", "/shardings/0/traffic/0/times") == 10);
-  CHECK(issues.all().size() == 10);
+  CHECK(issues.all().size() == 11);
 }
 
 TEST_CASE("the life of a weight is told whole or not at all") {
