@@ -11,8 +11,8 @@ bool OrderedRows::put(std::size_t index, std::string row) {
   return !stopped_;
 }
 
-/// Each row in a write of its own, so that a disk that runs full keeps every row that fitted; under the lock, for
-/// order matters more than speed here.
+/// Each row in a write of its own, so that a disk that runs full keeps every row that fitted; under the lock,
+/// for order matters more than speed here.
 void OrderedRows::write_ready() {
   auto row = waiting_.begin();
   for (; row != waiting_.end() && row->first == next_ && !stopped_; ++row) {
