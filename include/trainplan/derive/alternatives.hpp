@@ -16,6 +16,11 @@ class Alternatives {
   const Planner* fsdp_;
   Derivation& out_;
 
+  /// Full sharding whose traffic takes longer than the compute that would have to hide it.
+  static bool has_much_traffic(const Trial& t) {
+    return t.plan.sharding == Sharding::Zero3 && t.cost.comm.data.seconds > t.cost.compute.ideal_full;
+  }
+
   /// The traffic of full sharding that its compute cannot hide.
   static Sentence too_much_traffic(const Trial& t, double ideal) {
     Sentence s{"rejected: "};
@@ -41,8 +46,8 @@ class Alternatives {
     const double step = t.cost.step.step.num(),
                  own = (same ? chosen.step.step : t.cost.compute.tokens / chosen.step.rate).num();
     const double ideal = t.cost.compute.ideal_full.num();
-    const bool much = t.plan.sharding == Sharding::Zero3 && t.cost.comm.data.seconds.num() > ideal;
-    if (much && step >= own) return too_much_traffic(t, ideal);
+    const bool much = has_much_traffic(t);
+    if (much && step >= own && !has_much_traffic(out_.chosen)) return too_much_traffic(t, ideal);
     if (t.verdict() == Verdict::Tight) return {"fits, without the planning margin"};
     Sentence s{step < own ? "fits; step shorter by " : "fits; step longer by ",
                Value{std::abs(step - own), Unit::Time}};

@@ -251,7 +251,9 @@ class Deriver {
   /// Takes another way of choosing pp when it comes closer to the gate than what was found so far.
   void rescue(std::optional<Trial>& chosen, Choice& c, const Choice& other, double budget, bool few,
               const char* why) {
-    if (run().pp || (chosen && chosen->device() <= chosen->gate())) return;  // a pinned pp is judged as it is
+    // A pinned pp is judged as it is, but for more of the recompute that it has already.
+    const bool judged = run().pp && (few || c.recompute == Recompute::None);
+    if (judged || (chosen && chosen->device() <= chosen->gate())) return;
     std::vector<Trial> before = tried_;
     const auto found = choose_pp(other, budget, few);
     if (!found || (chosen && found->device() >= chosen->device())) {

@@ -97,6 +97,8 @@ class JointDeriver {
         Value{(model().is_sparse() ? t.cost.step.exposed_experts : t.cost.step.exposed).num(), Unit::Time});
     s.push_back(", bubble ");
     s.push_back(Value{t.cost.schedule.bubble_of_ideal.num(), Unit::Share});
+    if (t.problem.recipe.global_batch != chosen.problem.recipe.global_batch)
+      s.push_back(", a batch of " + num(t.problem.recipe.global_batch) + " sequences");
     s.push_back(")");
     return s;
   }
@@ -172,15 +174,16 @@ class JointDeriver {
   /// Where a plan is clearly better than that of the rules.
   std::optional<Derivation> derive_beyond(const Trial& rules) const {
     const std::vector<Trial> all = trials_.candidates_beyond(rules);
-    const Trial* const best = trials_.best_of(all);
+    const Trial* best = trials_.best_of(all);
     if (best == nullptr) return std::nullopt;
+    if (best->verdict() != Verdict::Fits) best = trials_.fastest_of(all);
     Sentence together{"tp, pp, cp and sharding are tried together: of the plans that are clearly better "};
     if (best->verdict() == Verdict::Fits)
       together.insert(together.end(),
                       {"and within ", Value{trials_.alike(), Unit::Share},
                        " of the fastest of them the one with most data parallel ranks is taken"});
     else
-      together.push_back("the one that needs least memory is taken");
+      together.push_back("none keeps the planning margin, and the fastest is taken");
     auto out = derivation_of(*best, {told_rules(rules, *best), std::move(together)});
     Alternatives(planner_, fsdp_, out).add("by_rules", "axis by axis", rules);
     return out;

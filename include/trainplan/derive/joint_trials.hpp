@@ -82,9 +82,13 @@ class JointTrials {
   double alike() const { return planner_.problem().calibration().plan_difference.value; }
 
   std::vector<std::int64_t> tensor_degrees() const {
+    // Of a dense model also over the slower links of a node, where its GPUs have no domain to scale up in.
+    const std::int64_t most = model().is_sparse()
+                                  ? cluster().scale_up_domain
+                                  : std::max(cluster().scale_up_domain, cluster().gpus_per_node);
     std::vector<std::int64_t> all;
     for (const std::int64_t t : {1, 2, 4, 8})
-      if (t == 1 || t <= cluster().scale_up_domain) all.push_back(t);
+      if (t == 1 || t <= most) all.push_back(t);
     return all;
   }
   std::vector<std::int64_t> context_degrees() const {
@@ -123,12 +127,7 @@ class JointTrials {
 
   Choice choice_of(const Trial& t) const {
     Choice c = base();
-    c.tp = t.plan.tp;
-    c.pp = t.plan.pp;
-    c.cp = t.plan.cp;
-    c.ep = t.plan.ep;
-    c.etp = t.plan.etp;
-    c.sharding = t.plan.sharding;
+    take_degrees(t.plan, c);
     if (t.plan.pp == 1 && !run().vpp) c.vpp = 1;
     return c;
   }
@@ -168,6 +167,12 @@ class JointTrials {
       all.push_back(std::move(*trial));
     });
     return all;
+  }
+
+  const Trial* fastest_of(const std::vector<Trial>& all) const {
+    const auto rate = [](const Trial& t) { return t.cost.step.rate.num(); };
+    const auto found = std::ranges::max_element(all, {}, rate);
+    return found == all.end() ? nullptr : &*found;
   }
 
   /// Within the limit before within the gate before over it. Within the limit the fastest, or of those as

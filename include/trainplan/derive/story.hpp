@@ -82,13 +82,8 @@ inline void tell_pp(Decision& pp, const std::vector<Trial>& tried, const Trial& 
 inline void tell_recompute(Decision& recompute, const Planner& planner, const Trial& t) {
   if (t.plan.recompute == Recompute::None || planner.run().recompute) return;
   Choice c;
-  c.tp = t.plan.tp;
-  c.pp = t.plan.pp;
-  c.cp = t.plan.cp;
-  c.ep = t.plan.ep;
-  c.etp = t.plan.etp;
+  take_degrees(t.plan, c);
   c.vpp = t.plan.vpp;
-  c.sharding = t.plan.sharding;
   const auto without = planner.attempt(c);
   if (!without) return;
   const auto& m = without->cost.memory;

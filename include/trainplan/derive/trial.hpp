@@ -55,6 +55,16 @@ struct Choice {
   std::optional<bool> sync_each_micro_batch{};
 };
 
+/// Gives a choice the degrees and the sharding of a plan.
+inline void take_degrees(const Plan& p, Choice& c) {
+  c.tp = p.tp;
+  c.pp = p.pp;
+  c.cp = p.cp;
+  c.ep = p.ep;
+  c.etp = p.etp;
+  c.sharding = p.sharding;
+}
+
 inline constexpr std::int64_t kUsualShard = 8;
 
 /// Completes choices into legal plans.

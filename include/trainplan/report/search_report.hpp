@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trainplan/report/plan_report.hpp"
+#include "trainplan/report/plan_text.hpp"
 #include "trainplan/report/ways_out_section.hpp"
 #include "trainplan/search/answer.hpp"
 
@@ -17,35 +18,6 @@ namespace detail {
 inline Value count_of(std::uint64_t n) { return {static_cast<double>(n), Unit::Whole}; }
 /// The share by which a step is longer than another.
 inline Value longer(double step, double than) { return {step / than - 1, Unit::Share}; }
-
-/// "interleaved", with the split where stages are not equal.
-inline std::string pipeline_text(const Trial& t) {
-  const Plan& p = t.plan;
-  if (p.pp == 1) return "no pipeline";
-  std::string text(name_of(p.schedule));
-  if (p.layout != Layout::Equal) text += ", " + split_text(t.problem.model(), p);
-  return text;
-}
-inline std::string recompute_text(const Plan& p) {
-  std::string text(name_of(p.recompute));
-  if (p.recompute == Recompute::Layers) text += " " + std::to_string(p.recompute_layers);
-  if (p.recompute == Recompute::Selective) text += " " + names_of_modules(p.modules);
-  return text;
-}
-inline std::string sharding_text(const Trial& t) {
-  const Plan& p = t.plan;
-  std::string text(name_of(p.sharding));
-  if (p.sharding == Sharding::Hsdp) text += " " + std::to_string(p.shard);
-  if (!p.reshard && may_keep_gathered(t.problem, p)) text += ", weights stay";
-  if (!p.sync_each_micro_batch && may_put_off_reduction(t.problem, p)) text += ", reduced once a step";
-  if (t.problem.recipe.offload.optimizer > 0) text += ", optimizer on the host";
-  return text;
-}
-/// "TP 8 PP 4 v 4 DP 32, micro-batch 1, zero1; interleaved; recompute none".
-inline std::string whole_plan_text(const Trial& t) {
-  return degrees_text(t.plan) + ", micro-batch " + std::to_string(t.plan.micro_batch) + ", " +
-         sharding_text(t) + "; " + pipeline_text(t) + "; recompute " + recompute_text(t.plan);
-}
 
 inline const std::vector<Column>& searched_columns() {
   static const std::vector<Column> columns{{"plan", "plan"},
@@ -159,19 +131,33 @@ inline void add_judgement(Notes& notes, const SearchAnswer& a) {
        Value{a.safest.trial.cost.range.time_high.num(), Unit::StepTime}});
 }
 
+/// The derived plan beside the first of the answer, with what it lacks of memory.
+inline Sentence derived_sentence(const Trial& derived, const Trial& first) {
+  Sentence s{"the derived plan (" + whole_plan_text(derived) + ") "};
+  if (derived.plan == first.plan) {
+    s.push_back("is the first");
+    return s;
+  }
+  const double own = derived.cost.step.step.num(), fastest = first.cost.step.step.num();
+  s.insert(s.end(), {"takes ", Value{own, Unit::StepTime},
+                     own >= fastest ? ", longer than the first by " : ", shorter than the first by ",
+                     Value{std::abs(own / fastest - 1), Unit::Share}});
+  if (derived.verdict() == Verdict::Tight && first.verdict() == Verdict::Fits)
+    s.push_back(", and does not keep the planning margin");
+  if (derived.verdict() == Verdict::DoesNotFit) s.push_back(", and does not fit");
+  return s;
+}
+
 inline Section best_section(const SearchAnswer& a, const Trial& derived, bool detail) {
   constexpr std::size_t kShown = 8;
-  const double fastest = step_of(a.best.front()), own = derived.cost.step.step.num();
+  const double fastest = step_of(a.best.front());
   Section s{"best", "The best plans", {}};
   std::vector<Numbered> shown = detail ? a.best : first_of_each(a.best);
   if (!detail && shown.size() > kShown) shown.erase(shown.begin() + kShown, shown.end());
   s.blocks.push_back(ranked_table("fastest", "", shown, fastest, shown.size()));
   Notes notes{"judged", {}};
   if (a.found.room != Room::None) add_judgement(notes, a);
-  notes.sentences.push_back({"the derived plan (" + whole_plan_text(derived) + ") takes ",
-                             Value{own, Unit::StepTime},
-                             own >= fastest ? ", longer than the first by " : ", shorter than the first by ",
-                             Value{std::abs(own / fastest - 1), Unit::Share}});
+  notes.sentences.push_back(derived_sentence(derived, a.best.front().trial));
   s.blocks.push_back(std::move(notes));
   return s;
 }

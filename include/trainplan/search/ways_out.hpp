@@ -47,11 +47,11 @@ class WaysOutFinder {
   }
 
   /// The question with another recipe or cluster, put to the derivation.
-  std::optional<Trial> derived(const Problem& problem) const {
-    const Planner planner = planner_.with(problem);
-    if (auto d = derive(planner, nullptr)) return std::move(d->chosen);
+  static std::optional<Trial> derived(const Planner& planner, const Problem& problem) {
+    if (auto d = derive(planner.with(problem), nullptr)) return std::move(d->chosen);
     return std::nullopt;
   }
+  std::optional<Trial> derived(const Problem& problem) const { return derived(planner_, problem); }
 
   void add_recipes() {
     const Problem& p = planner_.problem();
@@ -67,13 +67,41 @@ class WaysOutFinder {
     }
   }
 
+  /// The run without what it gives of the plan.
+  RunSpec opened() const {
+    RunSpec open = planner_.run();
+    open.tp = open.pp = open.vpp = open.cp = open.dp = open.ep = open.etp = open.shard_size = {};
+    open.first_layers = open.last_layers = open.micro_batch = open.recompute_layers = {};
+    open.uneven_stages = {};
+    open.sharding = {};
+    open.schedule = {};
+    open.recompute = {};
+    open.recompute_modules = {};
+    return open;
+  }
+  bool gives_some() const {
+    const RunSpec& r = planner_.run();
+    return !leaves_all_open(r) || r.sharding || r.ep || r.etp;
+  }
+
+  /// The plan left open, on more nodes where that alone is not enough.
+  void add_opened() {
+    if (!gives_some()) return;
+    const RunSpec open = opened();
+    const Planner planner(planner_.problem(), open, planner_.problem().recipe.batch_target);
+    constexpr auto kName = "degrees, schedule, sharding and recompute left open";
+    auto d = derive(planner, nullptr);
+    if (!add("opened", kName, d ? std::optional(std::move(d->chosen)) : std::nullopt))
+      add_clusters(planner, "opened_", std::string(kName) + ", ");
+  }
+
   void add_what_ifs() {
     for (const WhatIf& w : what_ifs(nearest_).rows)
       if (w.trial && w.trial->verdict() != Verdict::DoesNotFit) add(w.key, w.name, w.trial);
   }
 
   /// The same node, more of them.
-  void add_clusters() {
+  void add_clusters(const Planner& planner, const std::string& key, const std::string& change) {
     constexpr int kDoublings = 7;
     const ClusterSpec& own = planner_.problem().cluster();
     std::int64_t nodes = own.nodes;
@@ -84,13 +112,14 @@ class WaysOutFinder {
       if (!checked) return;
       out_.clusters.push_back(std::move(*checked));
       const std::string name = num(nodes) + " nodes (" + num(out_.clusters.back()->gpus()) + " GPUs)";
-      const auto trial = derived(planner_.problem().with(out_.clusters.back()));
-      add("nodes_" + num(nodes), name, trial);
-      if (trial && trial->verdict() == Verdict::Fits) return;
+      const auto trial = derived(planner, planner_.problem().with(out_.clusters.back()));
+      add(key + "nodes_" + num(nodes), change + name, trial);
+      if (trial && trial->verdict() == Verdict::Fits && out_.ways.size() >= kWanted) return;
     }
   }
 
   static constexpr std::int64_t kShortest = 1024;
+  static constexpr std::size_t kWanted = 2;  // ways out
 
  public:
   WaysOutFinder(const Planner& planner, const Planner* fsdp, const Trial& nearest)
@@ -103,7 +132,8 @@ class WaysOutFinder {
     if (fsdp_ != nullptr)
       if (auto d = derive(*fsdp_, nullptr))
         add("framework", "on " + fsdp_->problem().profile().id, std::move(d->chosen));
-    add_clusters();
+    add_clusters(planner_, "", "");
+    add_opened();
     return std::move(out_);
   }
 };
