@@ -28,13 +28,15 @@ inline bool one_rank(const Plan& p) { return std::int64_t{p.dp} * p.cp == 1; }
 /// The framework's selective recompute takes modules by name; others keep a fixed list of operations.
 inline bool by_module(const Problem& x) { return x.profile().selective == SelectivePolicy::Modules; }
 
-/// Modules that the model has nothing of.
+/// Modules that the model has nothing of, or whose output nothing keeps: norms are fused with the product
+/// that follows unless latent projections or a router do.
 inline Modules absent_modules(const ModelSpec& m) {
   Modules absent = 0;
   const auto add = [&](Module module) { absent = static_cast<Modules>(absent | bit(module)); };
   if (!m.is_latent()) add(Module::MlaUpProj);
   if (!m.is_sparse()) add(Module::MoeAct);
   if (!m.is_sparse()) add(Module::Moe);
+  if (!m.is_latent() && !m.is_sparse()) add(Module::LayerNorm);
   if (m.experts.shared_width == 0) add(Module::SharedExperts);
   if (m.is_sparse() && m.sparse_layers() == m.layers) add(Module::Mlp);
   return absent;
@@ -120,7 +122,7 @@ inline constexpr std::array kEffectless{
         [](const Problem& x, const Plan&) {
           return "selective recompute of " + x.profile().name + " keeps every second product";
         }},
-    Warning{"modules-not-in-model", "recompute_modules", "name modules that the model has",
+    Warning{"modules-not-in-model", "recompute_modules", "name modules that keep something in this model",
             "leave the others out",
             [](const Problem& x, const Plan& p, const RunSpec& r) {
               return r.recompute_modules.has_value() && p.recompute == Recompute::Selective && by_module(x) &&
@@ -128,12 +130,12 @@ inline constexpr std::array kEffectless{
             },
             [](const Problem& x, const Plan& p) {
               return "no " + names_of_modules(static_cast<Modules>(p.modules & absent_modules(x.model()))) +
-                     " in " + x.model().name;
+                     " to rebuild in " + x.model().name;
             }},
     Warning{"core-attention-with-flash", "recompute",
             "name other modules than core_attn with flash attention: it keeps no scores, so that only the "
             "log-sum-exp is freed",
-            "name other recompute_modules, such as layernorm",
+            "name other recompute_modules, such as mlp, or moe_act of routed experts",
             [](const Problem& x, const Plan& p, const RunSpec&) {
               return p.recompute == Recompute::Selective && by_module(x) &&
                      x.recipe.attention == Attention::Flash && (p.modules & bit(Module::CoreAttention)) != 0;
