@@ -51,11 +51,11 @@ class JointTrials {
     return all;
   }
 
-  /// Calls visit(choice) for all degrees and modes that are open.
-  void for_each_choice(auto visit) const {
+  /// Calls visit(choice) for all degrees and modes that are open. slow: as tensor_degrees.
+  void for_each_choice(bool slow, auto visit) const {
     Choice c = base();
     for (const std::optional<Sharding>& mode : shardings())
-      for (const std::int64_t t : open(run().tp, tensor_degrees()))
+      for (const std::int64_t t : open(run().tp, tensor_degrees(slow)))
         for (const std::int64_t x : open(run().cp, context_degrees()))
           for (const std::int64_t e : open(run().ep, expert_degrees()))
             for (const std::int64_t p : open(run().pp, pipeline_degrees())) {
@@ -81,11 +81,10 @@ class JointTrials {
   /// Rates that differ by a smaller share are taken as equal.
   double alike() const { return planner_.problem().calibration().plan_difference.value; }
 
-  std::vector<std::int64_t> tensor_degrees() const {
-    // Of a dense model also over the slower links of a node, where its GPUs have no domain to scale up in.
-    const std::int64_t most = model().is_sparse()
-                                  ? cluster().scale_up_domain
-                                  : std::max(cluster().scale_up_domain, cluster().gpus_per_node);
+  /// Inside the scale-up domain; with `slow` inside a node, over whatever links its GPUs have.
+  std::vector<std::int64_t> tensor_degrees(bool slow = false) const {
+    const std::int64_t domain = cluster().scale_up_domain,
+                       most = slow ? std::max(domain, cluster().gpus_per_node) : domain;
     std::vector<std::int64_t> all;
     for (const std::int64_t t : {1, 2, 4, 8})
       if (t == 1 || t <= most) all.push_back(t);
@@ -135,7 +134,7 @@ class JointTrials {
   /// Every legal plan of the degrees that are open.
   std::vector<Trial> candidates() const {
     std::vector<Trial> all;
-    for_each_choice([&](const Choice& c) {
+    for_each_choice(false, [&](const Choice& c) {
       if (auto trial = least_recompute(c)) all.push_back(std::move(*trial));
     });
     return all;
@@ -153,7 +152,7 @@ class JointTrials {
     double fastest = 0;
     const auto needed = [&](Verdict v) { return std::max(least_rate(rules, v), (1 - alike()) * fastest); };
     std::vector<Trial> all;
-    for_each_choice([&](Choice c) {
+    for_each_choice(rules.verdict() == Verdict::DoesNotFit, [&](Choice c) {
       if (planner_.complete(c).first.recipe.global_batch > batch) return;
       const auto plain = planner_.attempt(c);
       if (!plain || plain->cost.step.rate.num() < needed(Verdict::Fits)) return;

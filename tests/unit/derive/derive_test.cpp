@@ -137,7 +137,7 @@ TEST_CASE("degrees tried together: memory first, limits kept, and an answer wher
   std::optional<Asked> keep;
   // The rules' plan is above the gate and none keeps the margin, but one passes the gate.
   const Derivation small =
-      derived("qwen3-32b", "rtx4090x48", {{"sequence", "2048"}, {"framework", "deepspeed"}}, keep);
+      derived("gemma-3-27b", "rtx4090x32", {{"sequence", "2048"}, {"framework", "deepspeed"}}, keep);
   CHECK(small.chosen.verdict() == Verdict::Tight);
   REQUIRE(find(small, "by_rules") != nullptr);
   CHECK(find(small, "by_rules")->trial.verdict() == Verdict::DoesNotFit);
@@ -256,10 +256,13 @@ TEST_CASE("a domain of 72 GPUs is no reason to go beyond TP 8") {
   }
 }
 
-TEST_CASE("TP stays inside a node without a scale-up link") {
+TEST_CASE("TP goes over slow links only where nothing passes the gate without, and stays inside a node") {
   std::optional<Asked> keep;
-  const Derivation d = derived("llama8b", "rtx4090x32", {}, keep);
-  CHECK(d.chosen.plan.tp == 1);
+  CHECK(derived("llama8b", "rtx4090x32", {}, keep).chosen.plan.tp == 1);
+  const Derivation large = derived("qwen3-32b", "rtx4090x48", {}, keep);
+  CHECK(large.chosen.verdict() != Verdict::DoesNotFit);
+  CHECK(large.chosen.plan.tp > 1);
+  CHECK(large.chosen.plan.tp <= 8);
 }
 
 TEST_CASE("long sequences bring context parallelism") {

@@ -114,14 +114,14 @@ const Row kRows[] = {
     {"modules-without-selective",
      [](Asked& a) {
        a.plan.recompute = Recompute::Selective;
-       a.plan.modules = bit(Module::LayerNorm);
+       a.plan.modules = bit(Module::Mlp);
        a.run.recompute_modules = a.plan.modules;
      },
-     [](Asked& a) { a.run.recompute_modules = bit(Module::LayerNorm); }},
+     [](Asked& a) { a.run.recompute_modules = bit(Module::Mlp); }},
     {"modules-of-fixed-list",
      [](Asked& a) {
        a.plan.recompute = Recompute::Selective;
-       a.run.recompute_modules = a.plan.modules = bit(Module::LayerNorm);
+       a.run.recompute_modules = a.plan.modules = bit(Module::Mlp);
      },
      [](Asked& a) {
        fully_sharded(a);
@@ -137,6 +137,16 @@ const Row kRows[] = {
      [](Asked& a) {
        a.plan.recompute = Recompute::Selective;
        a.run.recompute_modules = a.plan.modules = bit(Module::MlaUpProj);
+     }},
+    {"modules-not-in-model",
+     [](Asked& a) {
+       with_experts(a);
+       a.plan.recompute = Recompute::Selective;
+       a.run.recompute_modules = a.plan.modules = bit(Module::LayerNorm);
+     },
+     [](Asked& a) {
+       a.plan.recompute = Recompute::Selective;
+       a.run.recompute_modules = a.plan.modules = bit(Module::LayerNorm);
      }},
     {"core-attention-with-flash",
      [](Asked& a) {
