@@ -99,9 +99,9 @@ constexpr std::string_view kLossRowKeys[] = {"kind",         "beside_logits", "b
                                              "frees_logits", "chunks",        "source"};
 constexpr std::string_view kWorkspaceKeys[] = {"base", "last_stage", "grouped"};
 constexpr std::string_view kShardingKeys[] = {
-    "mode",  "title",   "flags", "with_pipeline", "pipeline_keeps_whole", "gathered_units", "gradient_units",
-    "state", "traffic", "notes", "with_experts",  "gradient_as_weights",  "shard_groups",   "host",
-    "weight"};
+    "mode",           "title", "flags",   "with_pipeline", "pipeline_keeps_whole", "gathered_units",
+    "gradient_units", "state", "traffic", "notes",         "with_experts",         "gradient_as_weights",
+    "shard_groups",   "host",  "weight"};
 constexpr std::string_view kWeightKeys[] = {"kept", "gathered", "released", "master", "source"};
 constexpr std::string_view kHostRowKeys[] = {"optimizer", "weights", "partial", "source"};
 constexpr std::string_view kHostUseKeys[] = {"layers",       "together", "gradient_bytes",
@@ -117,8 +117,7 @@ constexpr std::string_view kTrafficKeys[] = {
 std::string required_text(const Reader& in, std::string_view key, std::string_view example) {
   in.require(key, example);
   const auto text = in.string(key);
-  if (text && text->empty())
-    in.refuse(key, "empty-text", "not be empty", "try " + std::string(example));
+  if (text && text->empty()) in.refuse(key, "empty-text", "not be empty", "try " + std::string(example));
   return text.value_or("");
 }
 
