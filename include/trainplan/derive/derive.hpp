@@ -290,17 +290,24 @@ class Deriver {
   }
 };
 
-}  // namespace detail
+/// Calls visit(field) for what a run may give of degrees, micro-batch, schedule and recompute.
+template <class Run>
+void for_each_plan_field(Run& r, auto visit) {
+  for (auto* field : {&r.tp, &r.pp, &r.vpp, &r.cp, &r.dp, &r.shard_size, &r.first_layers, &r.last_layers,
+                      &r.micro_batch, &r.recompute_layers})
+    visit(*field);
+  visit(r.uneven_stages);
+  visit(r.schedule);
+  visit(r.recompute);
+  visit(r.recompute_modules);
+}
 
-namespace detail {
-
-/// The run leaves degrees, micro-batch, schedule and recompute to the derivation. Where it gives one of them,
-/// the rules complete it axis by axis.
+/// The run leaves all of that to the derivation. Where it gives one of them, the rules complete it axis by
+/// axis.
 inline bool leaves_all_open(const RunSpec& r) {
-  const bool degrees = r.tp || r.pp || r.vpp || r.cp || r.dp || r.shard_size,
-             stages = r.schedule || r.first_layers || r.last_layers || r.uneven_stages,
-             layers = r.recompute || r.recompute_layers || r.recompute_modules || r.offload_layers;
-  return !degrees && !stages && !layers && !r.micro_batch;
+  bool given = r.offload_layers.has_value();
+  for_each_plan_field(r, [&](const auto& field) { given = given || field.has_value(); });
+  return !given;
 }
 
 /// With the schedule chosen, where the run wants any.

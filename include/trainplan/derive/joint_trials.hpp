@@ -153,12 +153,14 @@ class JointTrials {
     const auto needed = [&](Verdict v) { return std::max(least_rate(rules, v), (1 - alike()) * fastest); };
     std::vector<Trial> all;
     for_each_choice(rules.verdict() == Verdict::DoesNotFit, [&](Choice c) {
-      if (planner_.complete(c).first.recipe.global_batch > batch) return;
-      const auto plain = planner_.attempt(c);
-      if (!plain || plain->cost.step.rate.num() < needed(Verdict::Fits)) return;
-      c.recompute = Recompute::Full;
-      if (const auto least = planner_.attempt(c); least && least->verdict() > worst) return;
-      auto trial = least_recompute(c);
+      auto trial = planner_.attempt(c);
+      if (!trial || trial->problem.recipe.global_batch > batch) return;
+      if (trial->cost.step.rate.num() < needed(Verdict::Fits)) return;
+      if (trial->device() > trial->limit()) {
+        c.recompute = Recompute::Full;
+        if (const auto least = planner_.attempt(c); least && least->verdict() > worst) return;
+        trial = least_recompute(c);
+      }
       if (!trial || trial->verdict() > worst) return;
       if (trial->cost.step.rate.num() < needed(trial->verdict())) return;
       if (limited && !trial->keeps(run().limits)) return;

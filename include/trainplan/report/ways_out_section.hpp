@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -31,8 +32,9 @@ inline Section ways_out_section(const Trial& nearest, const WaysOut& ways) {
               "of the fullest GPU");
   Section s{"ways_out", "What would make it fit", {std::move(missing)}};
   if (!t.rows.empty()) s.blocks.push_back(std::move(t));
+  const std::int64_t nodes = nearest.problem.cluster().nodes;
   if (std::ranges::any_of(ways.ways,
-                          [](const WayOut& w) { return w.key.find("nodes_") != std::string::npos; }))
+                          [&](const WayOut& w) { return w.trial.problem.cluster().nodes > nodes; }))
     s.blocks.push_back(Notes{"nodes", {{"with more nodes: trainplan sweep with --gpus"}}});
   Sentence failed{"does not help: "};
   for (const std::string& name : ways.failed) failed.push_back((failed.size() > 1 ? "; " : "") + name);

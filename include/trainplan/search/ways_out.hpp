@@ -70,13 +70,10 @@ class WaysOutFinder {
   /// The run without what it gives of the plan.
   RunSpec opened() const {
     RunSpec open = planner_.run();
-    open.tp = open.pp = open.vpp = open.cp = open.dp = open.ep = open.etp = open.shard_size = {};
-    open.first_layers = open.last_layers = open.micro_batch = open.recompute_layers = {};
-    open.uneven_stages = {};
-    open.sharding = {};
-    open.schedule = {};
-    open.recompute = {};
-    open.recompute_modules = {};
+    for_each_plan_field(open, [](auto& field) { field.reset(); });
+    open.ep.reset();
+    open.etp.reset();
+    open.sharding.reset();
     return open;
   }
   bool gives_some() const {
@@ -88,10 +85,10 @@ class WaysOutFinder {
   void add_opened() {
     if (!gives_some()) return;
     const RunSpec open = opened();
-    const Planner planner(planner_.problem(), open, planner_.problem().recipe.batch_target);
+    const Problem& p = planner_.problem();
+    const Planner planner(p, open, p.recipe.batch_target);
     constexpr auto kName = "degrees, schedule, sharding and recompute left open";
-    auto d = derive(planner, nullptr);
-    if (!add("opened", kName, d ? std::optional(std::move(d->chosen)) : std::nullopt))
+    if (!add("opened", kName, derived(planner, p)))
       add_clusters(planner, "opened_", std::string(kName) + ", ");
   }
 
